@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use herma_core::project::identity::Identity;
+use herma_core::directory::identity::Identity;
 use herma_core::types::checkpoint::check_checkpoint_name;
 use herma_worktree::lists;
 use herma_worktree::rules::Tracked;

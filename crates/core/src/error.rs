@@ -13,7 +13,7 @@ use herma_worktree::modes::ModesError;
 use herma_worktree::present::ScanError;
 use herma_worktree::reason::Reason;
 
-use crate::project::{RootError, RootRefused};
+use crate::directory::{RootError, RootRefused};
 use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{BadCheckpointName, BadSpec};
 use crate::types::kept::Kept;
@@ -22,6 +22,9 @@ use crate::types::kept::Kept;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Nobody said where Herma's home is.
+    #[error("neither HERMES_HOME nor HOME is set, so nobody knows where checkpoints are kept")]
+    NoHome,
     /// There is no store yet: nothing was ever saved.
     #[error("there is no store at {}", .0.display())]
     NoStore(PathBuf),

@@ -1,24 +1,50 @@
 //! The Herma engine: saves a project, lists and compares what was saved, and brings it back exactly.
 //!
-//! The engine never prints, prompts, reads the environment or asks the clock: callers hand it paths,
-//! [`Settings`] and a [`Clock`], and get values back. All file access goes through `herma-fs`.
+//! ```no_run
+//! # fn main() -> Result<(), herma_core::Error> {
+//! let project = herma_core::Project::open(".")?;
+//! let before = project.save("before the refactoring")?;
+//! // … an agent changes files …
+//! project.restore(&before.checkpoint)?;
+//! project.undo()?; // and undoes the restore
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! * [`engine`]: what the command line and the bindings call; [`types`]: what they are given
-//! * [`project`]: which directory is the project, and may it be saved at all; `projects`: all of a store
+//! # Words
+//!
+//! * A **project** is a directory whose files are saved together; [`Project`] has all that can be done with one.
+//! * A **store** keeps what was saved of all projects of a user: a bare git repository below Herma's home. [`Engine`] knows where.
+//! * A **checkpoint** is a stored state of a project: every file, mode and link, and what was left out and why.
+//! * A **scan** looks at the project; the **stat cache** remembers how every file looked, so that only changed ones are read.
+//! * A **step** is one call of an agent's tool, between the checkpoint before it and the one after it; a **turn** is a person's
+//!   prompt and all steps that followed.
+//! * The **timeline** is a project's states in their order, and what led from one to the next.
+//! * To **restore** is to bring a state back; to **undo** is to take changes back. Both save the current state first.
+//! * **Cleanup** decides which checkpoints go; **gc** frees what nothing refers to any more; a **purge** removes a file from everything saved.
+//!
+//! # Rooms
+//!
+//! The engine never prints or prompts. What it needs to know about the world is in [`EngineOptions`]; only the simple
+//! [`Project::open`] asks the environment for it. All file access goes through `herma-fs`.
+//!
+//! * [`engine`]: opening the store for one operation; [`types`]: what callers give and get; [`project`]: the simple door
+//! * [`directory`]: which directory is the project, and may it be saved at all; `projects`: all of a store
 //! * [`records`]: the small files that are kept for each project
-//! * `save`: the look becomes objects, durable before a ref names them
+//! * `save`: the scan becomes objects, durable before a ref names them
 //! * [`restore`]: plan → prove → apply → verify, with the journal
-//! * [`undo`]: back and forth along the states there were; single steps taken back, keeping what came after
+//! * [`undo`]: back and forth along the states there were; single steps undone, keeping what came after
 //! * [`steps`]: what agents did, one tool call at a time, and what it did beside the checkpoints
 //! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
-//! * [`can_undo`]: could a command be taken back? asked before it runs
+//! * [`can_undo`]: could a command be undone? asked before it runs
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
-//! * [`purge`]: takes a file out of everything that was saved
+//! * [`purge`]: removes a file from everything that was saved
 //! * `repair`: what is damaged, and what of it can be put right
 
 mod blame;
 pub mod can_undo;
 pub mod cleanup;
+pub mod directory;
 pub mod engine;
 pub mod error;
 #[cfg(fuzzing)]

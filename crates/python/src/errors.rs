@@ -4,8 +4,8 @@
 //! herma.NothingThere` catches every way in which there is nothing to go back to.
 
 use herma_core::Error as CoreError;
+use herma_core::directory::RootRefused as Refusal;
 use herma_core::error::ErrorKind;
-use herma_core::project::RootRefused as Refusal;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;

@@ -14,7 +14,7 @@ const SHOWN: usize = 3;
 
 pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoints = match project.list() {
+    let checkpoints = match project.timeline() {
         Ok(checkpoints) => checkpoints,
         Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),

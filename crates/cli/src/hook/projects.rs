@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use herma_agents::{Event, EventKind};
-use herma_core::project::has_marker;
+use herma_core::directory::has_marker;
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
 

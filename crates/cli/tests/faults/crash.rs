@@ -91,7 +91,7 @@ fn a_purge() {
         check_store(&engine)?;
         let project = scene.project();
         let open = engine.project(project.path()).expect("a project");
-        let listed = open.list().expect("a list");
+        let listed = open.timeline().expect("a list");
         need(listed.len() == scene.saved.len(), || format!("{} checkpoints", listed.len()))?;
         let marked = listed.iter().filter(|c| c.pinned || !c.names.is_empty());
         need(marked.count() == 2, || "a name or a pin is lost".to_owned())

@@ -32,7 +32,7 @@ pub(super) fn check(scene: &Scene, engine: &Engine, cut: Cut) -> Checked {
     }
     check_for_hermes(scene)?;
     check_store(engine)?;
-    let listed = works("list", open.list())?;
+    let listed = works("list", open.timeline())?;
     check_listed(scene, &listed, cut)?;
     match scene.action {
         Action::Save => {
@@ -185,7 +185,7 @@ fn check_usable(scene: &Scene, engine: &Engine, open: &Project, cut: Cut) -> Che
     // A lock that lost its temporary name waits until somebody wants it.
     litter.retain(|path| path.parent().is_some_and(|dir| dir.ends_with("herma/tmp")));
     need(litter.is_empty(), || format!("left behind: {litter:?}"))?;
-    let listed = works("list", open.list())?;
+    let listed = works("list", open.timeline())?;
     let mut known = scene.saved.iter().rev();
     let restored = known.find_map(|(id, tree)| {
         let found = listed.iter().find(|c| c.id.to_hex() == *id)?;

@@ -24,7 +24,7 @@
 use std::fmt;
 
 use super::{DAY, HOUR};
-use crate::project::python_float;
+use crate::directory::python_float;
 
 /// A clock may run on for so long between two looks at it.
 const MAX_PAUSE_SECONDS: f64 = 30.0 * DAY;

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::{Dir, Entry, Errno, FileKind, stat_path};
 
-use crate::project::{Place, Places};
+use crate::directory::{Place, Places};
 
 /// Whether a project is still there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use herma_store::ProjectId;
 
+use crate::directory;
+use crate::directory::RootRefused;
 use crate::error::Error;
-use crate::project;
-use crate::project::RootRefused;
 use crate::types::clock::Clock;
 use crate::types::settings::Settings;
 
@@ -152,8 +152,8 @@ impl Engine {
     /// The project a file or directory belongs to: the nearest directory with a project marker, else
     /// the nearest one the store knows, else the directory itself.
     pub fn find_root(&self, start: &Path) -> Result<PathBuf, Error> {
-        let found = project::find_root(start, self.options.user_home.as_deref())?;
-        if project::has_marker(&found) {
+        let found = directory::find_root(start, self.options.user_home.as_deref())?;
+        if directory::has_marker(&found) {
             return Ok(found);
         }
         let known = found.ancestors().find(|dir| self.knows(dir));
@@ -170,7 +170,7 @@ impl Engine {
     pub fn project(&self, root: &Path) -> Result<Project, Error> {
         let root = herma_fs::dir::canonicalize(root)?;
         let (user_home, home) = (self.options.user_home.as_deref(), &self.options.home);
-        match project::check_root(&root, user_home, home, &self.base) {
+        match directory::check_root(&root, user_home, home, &self.base) {
             Err(RootRefused::Missing(_)) if self.knows(&root) => {}
             checked => checked?,
         }

@@ -16,10 +16,10 @@ use herma_store::{ObjectId, ProjectId, layout};
 use herma_worktree::stat_cache::StatCache;
 
 use super::{Engine, Project};
+use crate::directory::{Identity, Place};
 use crate::engine::lock::lock_project;
 use crate::error::Error;
 use crate::history::History;
-use crate::project::{Identity, Place};
 use crate::records::purge::{PurgeRecord, read_rewritten};
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
@@ -235,8 +235,8 @@ impl Project {
         drop(written);
     }
 
-    /// The newest checkpoint first.
-    pub fn list(&self) -> Result<Vec<Checkpoint>, Error> {
+    /// Its checkpoints, the newest first.
+    pub fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
         let Some(store) = self.engine.open_for_reading()? else {
             return Ok(Vec::new());
         };

@@ -6,12 +6,12 @@ use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
+use crate::directory::{Identity, Place, Places};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, KnownProject, Project};
 use crate::error::Error;
 use crate::history::{History, Labels};
-use crate::project::{Identity, Place, Places};
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;

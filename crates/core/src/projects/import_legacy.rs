@@ -25,12 +25,12 @@ use herma_store::transfer::Transfer;
 use herma_store::{ObjectId, ProjectId, layout};
 use herma_worktree::present::ScanError;
 
+use crate::directory::Identity;
 use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
 use crate::history::{History, Labels};
-use crate::project::Identity;
 use crate::projects::adopt::room_before;
 use crate::repair::verify::read_record;
 

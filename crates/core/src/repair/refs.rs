@@ -20,12 +20,12 @@ use herma_store::refs::scheme::{extra_ref, mirror_ref, pin_ref, sequence_of};
 use herma_store::repair::set_aside::SetAside;
 use herma_store::{ObjectId, ProjectId};
 
+use crate::directory::Identity;
 use crate::engine::Engine;
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::error::Error;
 use crate::history::History;
-use crate::project::Identity;
 use crate::repair::verify::{OUR_REFS, other_extra, read_record};
 use crate::save::receipts::receipt_in;
 use crate::types::message::Message;

@@ -15,11 +15,11 @@ use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
 use herma_worktree::present::ScanError;
 
+use crate::directory::Identity;
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
 use crate::history::{Entry, History};
-use crate::project::Identity;
 use crate::records::purge::PurgeRecord;
 use crate::repair::lost::{missing_cuts, missing_extras};
 use crate::repair::lost_refs::{known_ids, lost_refs, misplaced};

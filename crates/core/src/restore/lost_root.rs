@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::{Dir, stat_path};
 
+use crate::directory::Place;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::project::Place;
 
 /// What a directory has until the restore gives it the mode it had.
 const MODE: u32 = 0o755;

@@ -71,7 +71,7 @@ fn no_acknowledged_checkpoint_is_lost_to_a_collector_that_never_rests() {
     let acknowledged = acknowledged.into_inner().unwrap();
     for (root, id, name, content) in acknowledged {
         let project = scene.engine.project(&root).unwrap();
-        let all = project.list().unwrap();
+        let all = project.timeline().unwrap();
         let checkpoint = all.iter().find(|c| c.id == id).expect("kept");
         let options = RestoreOptions::default();
         project.restore_with(checkpoint, &options, &NoProgress).unwrap();
@@ -125,7 +125,7 @@ fn the_store_stays_within_its_limit_at_every_moment() {
     assert!(most <= LIMIT + largest, "{most} of {LIMIT} + {largest}");
     for project in 0..PROJECTS {
         let root = base.join(format!("project-{project}"));
-        let list = engine.project(&root).unwrap().list().unwrap();
+        let list = engine.project(&root).unwrap().timeline().unwrap();
         assert!(list.len() > 1, "history was flattened: {}", list.len());
     }
     scene.fsck_but_dangling();

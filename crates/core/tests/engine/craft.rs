@@ -126,7 +126,7 @@ impl Crafted {
     fn look_and_restore(&self, commit: ObjectId) -> Verdict {
         let project = self.p.project();
         // Errors are fine, and must be typed: a panic fails the test.
-        let _ = project.list();
+        let _ = project.timeline();
         let Ok(target) = project.find(&Spec::Id(commit.to_hex())) else {
             return Verdict::Refused;
         };

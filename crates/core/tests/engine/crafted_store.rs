@@ -229,7 +229,7 @@ fn crafted_packed_refs_are_an_error_that_names_the_file() {
         let p = project();
         std::fs::write(p.store().join("packed-refs"), bytes).unwrap();
         let before = p.tree();
-        match p.project().list() {
+        match p.project().timeline() {
             Err(e @ Error::Store(_)) => assert!(e.to_string().contains("packed-refs"), "{e}"),
             other => panic!("{what}: {other:?}"),
         }

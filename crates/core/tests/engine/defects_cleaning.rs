@@ -98,7 +98,7 @@ fn cleaning_beside_three_writers_costs_no_acknowledged_checkpoint() {
     let dropped = dropped.into_inner().unwrap();
     let mut listed = BTreeSet::new();
     for root in &roots {
-        let list = p.engine.project(root).unwrap().list().unwrap();
+        let list = p.engine.project(root).unwrap().timeline().unwrap();
         listed.extend(list.iter().map(|checkpoint| checkpoint.id));
     }
     let lost: Vec<_> = acknowledged
@@ -126,7 +126,7 @@ fn an_idle_project_keeps_its_newest_checkpoint_and_what_was_pinned_or_named() {
         maintain(&p);
     }
     let project = p.engine.project(&idle).unwrap();
-    let list = project.list().unwrap();
+    let list = project.timeline().unwrap();
     project.pin(&list[4]).unwrap();
     project.name(&list[3], "good").unwrap();
     for day in 0..60 {

@@ -23,7 +23,7 @@ fn a_project_is_the_same_from_each_of_its_directories() {
         assert_eq!(p.engine.find_root(&p.path(path)).unwrap(), p.root, "{path:?}");
     }
     let from_below = p.engine.project(&p.engine.find_root(&p.path("src")).unwrap());
-    assert_eq!(from_below.unwrap().list().unwrap(), p.list());
+    assert_eq!(from_below.unwrap().timeline().unwrap(), p.list());
 
     // Without a marker, what the store knows decides.
     p.remove("Cargo.toml");

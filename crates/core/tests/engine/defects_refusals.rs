@@ -177,6 +177,6 @@ fn objects_of_another_project_are_not_accepted() {
     assert!(is_refused(beta.name(&alpha, "mine")));
     assert!(is_refused(beta.drop_checkpoint(&alpha)));
     assert_same(&before, &Tree::read(&beta_root), "beta is as it was");
-    assert_eq!(beta.list().unwrap().len(), 1);
+    assert_eq!(beta.timeline().unwrap().len(), 1);
     assert_eq!(p.list().len(), 1);
 }

@@ -134,7 +134,7 @@ fn a_volume_that_is_not_mounted_keeps_all_checkpoints_of_its_projects() {
         assert_eq!(checkpoints(&p, &root), 3, "{name}");
         back(&volume);
         let project = p.engine.project(&root).unwrap();
-        assert_eq!(project.list().unwrap().len(), 3, "{name}: mounted again");
+        assert_eq!(project.timeline().unwrap().len(), 3, "{name}: mounted again");
         let options = SaveOptions::default();
         assert!(!project.save_with(&options, &NoProgress).unwrap().is_new);
         p.fsck_but_dangling();
@@ -150,7 +150,7 @@ fn a_deleted_project_is_cleaned_up_after_and_its_pinned_checkpoints_stay() {
             let root = volume.join("app");
             if pinned {
                 let project = p.engine.project(&root).unwrap();
-                project.pin(&project.list().unwrap()[2]).unwrap();
+                project.pin(&project.timeline().unwrap()[2]).unwrap();
             }
             std::fs::remove_dir_all(&root).unwrap();
             if attended {
@@ -175,7 +175,7 @@ fn a_deleted_project_without_checkpoints_is_forgotten() {
     let (p, _clock, volume) = scene();
     let root = volume.join("app");
     let project = p.engine.project(&root).unwrap();
-    for checkpoint in project.list().unwrap() {
+    for checkpoint in project.timeline().unwrap() {
         project.drop_checkpoint(&checkpoint).unwrap();
     }
     std::fs::remove_dir_all(&root).unwrap();

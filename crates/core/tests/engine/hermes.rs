@@ -94,7 +94,7 @@ fn a_store_of_hermes_is_read_as_it_stands_and_not_written_to() {
         }
         let before = listing(&world.env.home());
         let project = world.p.project();
-        let list = project.list().unwrap();
+        let list = project.timeline().unwrap();
         assert_eq!(world.reasons(), newest_first(&REASONS));
         for (checkpoint, (number, id)) in list.iter().zip(ids.iter().enumerate().rev()) {
             assert_eq!(checkpoint.id.to_hex(), *id);

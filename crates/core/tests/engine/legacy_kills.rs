@@ -84,7 +84,7 @@ fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Path, &Engine)) 
 }
 
 fn reasons(engine: &Engine, root: &Path) -> Vec<String> {
-    let list = engine.project(root).unwrap().list().unwrap();
+    let list = engine.project(root).unwrap().timeline().unwrap();
     list.iter().map(|c| c.reason.to_string()).collect()
 }
 
@@ -94,7 +94,7 @@ fn a_killed_import_is_completed_by_the_next() {
     kill_everywhere(&p, "import", |base, engine| {
         let expected = ["new 1", "new 0", "old 2", "old 1", "old 0"];
         assert_eq!(reasons(engine, &p.root), expected);
-        let list = engine.project(&p.root).unwrap().list().unwrap();
+        let list = engine.project(&p.root).unwrap().timeline().unwrap();
         let pinned: Vec<bool> = list.iter().map(|c| c.pinned).collect();
         assert_eq!(pinned, [false, false, true, true, true]);
         Repository::at(base.join("store")).fsck();

@@ -53,7 +53,7 @@ fn crowd(configured: Option<usize>, most_of: impl Fn(Option<usize>) -> usize) {
             }
         }
         for (root, engine, most) in &callers {
-            let left = engine.project(root).unwrap().list().unwrap().len();
+            let left = engine.project(root).unwrap().timeline().unwrap().len();
             let kept = if *most == 0 { SAVES } else { *most };
             assert!(left >= kept.min(round + 1), "{left} of {most} at {}", root.display());
         }
@@ -62,7 +62,7 @@ fn crowd(configured: Option<usize>, most_of: impl Fn(Option<usize>) -> usize) {
         engine.maintain(&NoProgress).unwrap();
     }
     for (root, engine, most) in &callers {
-        let left = engine.project(root).unwrap().list().unwrap().len();
+        let left = engine.project(root).unwrap().timeline().unwrap().len();
         let kept = if *most == 0 { SAVES } else { *most };
         assert_eq!(left, kept.min(SAVES), "{}", root.display());
     }

@@ -167,7 +167,7 @@ fn another_volume_with_the_numbers_of_the_first_is_no_proof_of_deletion() {
 #[test]
 fn the_newest_checkpoint_that_can_be_read_outlives_a_damaged_one() {
     let (p, clock, app) = scene();
-    let newest = p.engine.project(&app).unwrap().list().unwrap()[0].clone();
+    let newest = p.engine.project(&app).unwrap().timeline().unwrap()[0].clone();
     let pack = pack_with(&p, &newest.id.to_hex());
     std::fs::remove_file(pack.with_extension("idx")).unwrap();
     std::fs::remove_file(&pack).unwrap();

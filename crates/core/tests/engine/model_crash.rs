@@ -239,7 +239,7 @@ impl Run<'_> {
 
     /// Takes over what the killed process and the settling of it did to the list.
     fn adopt(&mut self, work: &Work, before: &Tree, half_way: &Tree) {
-        let listed = match self.project.project().list() {
+        let listed = match self.project.project().timeline() {
             Ok(listed) => listed,
             Err(_) if self.model.saved.is_empty() => return,
             Err(e) => panic!("{e}"),

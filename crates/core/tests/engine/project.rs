@@ -132,7 +132,7 @@ impl TestProject {
     }
 
     pub fn list(&self) -> Vec<Checkpoint> {
-        self.engine.project(&self.root).unwrap().list().unwrap()
+        self.engine.project(&self.root).unwrap().timeline().unwrap()
     }
 
     /// Why the newest checkpoint left something out, by path.

@@ -88,14 +88,14 @@ fn other_projects_are_named_and_purged_only_on_request() {
         (copy.workdir.as_deref(), copy.path.to_string(), copy.goes),
         (Some(other.as_path()), "theirs".into(), false)
     );
-    assert_eq!(p.engine.project(&other).unwrap().list().unwrap()[0].id, theirs.id);
+    assert_eq!(p.engine.project(&other).unwrap().timeline().unwrap()[0].id, theirs.id);
 
     p.save("again");
     let all = purge_with(&p, &["key"], Copies::GoFromEverywhere);
     assert_eq!((all.gone, all.remaining.len()), (1, 0));
     assert!(!is_stored(&p, &id));
     let project = p.engine.project(&other).unwrap();
-    let list = project.list().unwrap();
+    let list = project.timeline().unwrap();
     assert_eq!(list[0].purged, [path("theirs")]);
     std::fs::remove_file(other.join("key")).unwrap();
     project.restore_with(&list[0], &RestoreOptions::default(), &NoProgress).unwrap();
@@ -243,7 +243,7 @@ fn savers_at_work_are_not_harmed() {
     });
     p.fsck_but_dangling();
     let project = p.engine.project(&other).unwrap();
-    assert_eq!(project.list().unwrap().len(), 40);
+    assert_eq!(project.timeline().unwrap().len(), 40);
     for checkpoint in saved {
         let has_key = p.saved_tree(&checkpoint).file("theirs").map(<[u8]>::to_vec);
         let number: u32 = String::from_utf8(p.saved_tree(&checkpoint).file("n").unwrap().to_vec())

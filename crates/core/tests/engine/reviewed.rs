@@ -281,7 +281,7 @@ fn a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other() {
         std::fs::set_permissions(&pack, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     chmod(0o000);
-    let listed = p.project().list().unwrap();
+    let listed = p.project().timeline().unwrap();
     let reasons: Vec<String> = listed.iter().map(|c| c.reason.to_string()).collect();
     assert_eq!(reasons, ["one"]);
     let hidden = p.project().damaged().unwrap();

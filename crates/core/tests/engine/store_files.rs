@@ -86,7 +86,7 @@ fn damage(path: &Path, how: &str) -> bool {
 }
 
 fn ids(p: &TestProject) -> Result<Vec<ObjectId>, Error> {
-    let list = p.engine.project(&p.root)?.list()?;
+    let list = p.engine.project(&p.root)?.timeline()?;
     Ok(list.into_iter().map(|c| c.id).collect())
 }
 

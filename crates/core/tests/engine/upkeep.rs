@@ -75,7 +75,7 @@ pub fn save_at(p: &TestProject, root: &Path, reason: &str) -> Saved {
 
 /// The reasons of the checkpoints of the project at `root`, oldest first.
 pub fn reasons_at(p: &TestProject, root: &Path) -> Vec<String> {
-    let list = p.engine.project(root).unwrap().list().unwrap();
+    let list = p.engine.project(root).unwrap().timeline().unwrap();
     let reasons = list.iter().rev().map(|c| c.reason.to_string());
     reasons.collect()
 }

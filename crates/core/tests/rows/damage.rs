@@ -157,7 +157,7 @@ impl Scene {
         let root = &self.roots[kept.project];
         let project = self.p.engine.project(root).map_err(|e| e.to_string())?;
         let restore = || {
-            let all = project.list()?;
+            let all = project.timeline()?;
             let target = all.into_iter().find(|one| one.id == kept.id);
             let spec = kept.id.to_hex();
             let target = target.ok_or(Error::NotFound { spec })?;

@@ -115,7 +115,7 @@ fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     let options = VerifyOptions { read_data: true, project: None };
     let answers = [
         ("save", p.try_save("x").err()),
-        ("list", p.project().list().err()),
+        ("list", p.project().timeline().err()),
         ("undo", p.undo().err()),
         ("verify", p.engine.verify(&options, &NoProgress).err()),
         ("collect", p.engine.collect(Thoroughness::Full, &NoProgress).err()),

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use herma_core::directory::RootRefused;
 use herma_core::engine::{NoProgress, Project as CoreProject};
-use herma_core::project::RootRefused;
 use herma_core::{Error, SaveOptions};
 use pyo3::prelude::*;
 
@@ -139,7 +139,7 @@ impl Project {
 
     /// The checkpoints, the newest first.
     fn list(&self, py: Python<'_>) -> PyResult<Vec<Checkpoint>> {
-        let list = quietly(py, || self.with(|project| project.list()))?;
+        let list = quietly(py, || self.with(|project| project.timeline()))?;
         Ok(list.into_iter().map(Checkpoint::from).collect())
     }
 

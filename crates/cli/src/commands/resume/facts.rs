@@ -57,7 +57,7 @@ fn git_facts(project: &Project, facts: &mut Map) -> Result<()> {
 
 /// The newest checkpoint, and what changed since the first one of the session.
 fn checkpoint_facts(project: &Project, session: &SessionId, facts: &mut Map) -> Result<(), Error> {
-    let checkpoints = project.list()?;
+    let checkpoints = project.timeline()?;
     if let Some(newest) = checkpoints.first() {
         facts.set("newest_checkpoint", newest.id.to_hex());
     }

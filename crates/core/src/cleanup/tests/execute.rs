@@ -35,11 +35,11 @@ fn what_was_pinned_after_the_plan_was_made_stays() {
     };
     let (_, plan) = engine.plan_cleaning(&request, &NoProgress).unwrap();
     assert_eq!(plan.drops.len(), 3);
-    let pinned = project.list().unwrap().remove(2);
+    let pinned = project.timeline().unwrap().remove(2);
     project.pin(&pinned).unwrap();
     let store = engine.open_for_writing().unwrap();
     let mut cleaned = Cleaned::default();
     engine.apply(&store, &plan, true, &mut cleaned);
     assert_eq!((cleaned.dropped.len(), cleaned.errors.len()), (2, 0));
-    assert!(project.list().unwrap().iter().any(|c| c.id == pinned.id));
+    assert!(project.timeline().unwrap().iter().any(|c| c.id == pinned.id));
 }

@@ -106,7 +106,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
         format!("the project around {}", shown(&env.directory))
     };
     findings.add("project", Level::Fine, format!("{root} ({why}), id {}", project.id()));
-    match project.list() {
+    match project.timeline() {
         Ok(list) => findings.add("checkpoints", Level::Fine, list.len().to_string()),
         Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
             findings.add("checkpoints", Level::Fine, "none yet");

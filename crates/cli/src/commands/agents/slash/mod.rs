@@ -224,7 +224,7 @@ impl Asked<'_> {
             Request::Redo => return self.redo(),
             _ => {}
         }
-        let checkpoints = self.project.list()?;
+        let checkpoints = self.project.timeline()?;
         if checkpoints.is_empty() {
             return Ok(self.nothing_there(action));
         }

@@ -48,7 +48,7 @@ fn look(env: &CommandEnv, project: &Project) -> Result<Vec<Text>> {
         None => false,
     };
     let kinds = [
-        (Text::Reasons, !project.list()?.is_empty()),
+        (Text::Reasons, !project.timeline()?.is_empty()),
         (Text::Steps, project.has_steps()?),
         (Text::ResumeRecords, has_records),
     ];
