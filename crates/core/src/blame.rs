@@ -191,9 +191,7 @@ impl<'t> Carried<'t> {
     /// Goes on to the next version.
     fn take(&mut self, version: usize) -> Result<(), Error> {
         let seen = &self.versions[version];
-        let Some(text) = self.told.text(seen)? else {
-            return Ok(());
-        };
+        let Some(text) = self.told.text(seen)? else { return Ok(()) };
         let before = self.before.map(|before| &self.versions[before]);
         let is_move = before.is_some_and(|b| self.told.is_move_between(b.last, seen.first));
         let own = self.origins.len();
@@ -224,9 +222,7 @@ impl<'t> Carried<'t> {
             if lines.iter().all(Option::is_some) {
                 break;
             }
-            let Some(old_text) = self.told.text(&self.versions[*older])? else {
-                continue;
-            };
+            let Some(old_text) = self.told.text(&self.versions[*older])? else { continue };
             for (line, found) in lines.iter_mut().zip(carry(&old_text, origins, text)) {
                 *line = line.or(found);
             }

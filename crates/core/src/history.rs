@@ -93,9 +93,7 @@ impl History {
 
     /// Takes in what Hermes committed on its own.
     fn adopt_foreign(&mut self, dirs: &StoreDirs, objects: &Objects) -> Result<(), Error> {
-        let Some(tip) = self.mirror else {
-            return Ok(());
-        };
+        let Some(tip) = self.mirror else { return Ok(()) };
         let known: HashSet<ObjectId> = self.entries.iter().map(|entry| entry.id).collect();
         if known.contains(&tip) {
             return Ok(());
@@ -196,9 +194,7 @@ impl History {
         dirs: &StoreDirs,
         project: &ProjectId,
     ) -> Result<Option<usize>, Error> {
-        let Some(id) = dirs.refs().read(&name_ref(project, name))? else {
-            return Ok(None);
-        };
+        let Some(id) = dirs.refs().read(&name_ref(project, name))? else { return Ok(None) };
         Ok(self.entries.iter().position(|entry| entry.id == id))
     }
 

@@ -5,7 +5,7 @@
 //! what keeps a restore inside the project while someone swaps directories for links.
 //!
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
-//! * [`file`]: read, measure and mark open files
+//! * [`mod@file`]: read, measure and mark open files
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
 //! * [`process`]: who owns a left-over temporary file; programs that are started, in the background or in our place

@@ -59,9 +59,7 @@ fn add_other_modes(
     };
     let mut found = Vec::new();
     for path in candidates {
-        let (Some(old), Some(new)) = (base.file(&path)?, theirs.file(&path)?) else {
-            continue;
-        };
+        let (Some(old), Some(new)) = (base.file(&path)?, theirs.file(&path)?) else { continue };
         if old.state == new.state && old.full_mode != new.full_mode {
             found.push(Change { path, old: Some(old.state), new: Some(new.state), from: None });
         }

@@ -133,9 +133,7 @@ impl<'a> Merger<'a> {
             return;
         }
         for (path, reason) in step.base.view.left_out {
-            let Ok(path) = RelPath::new(path.clone()) else {
-                continue;
-            };
+            let Ok(path) = RelPath::new(path.clone()) else { continue };
             let is_unsaved = !reason.is_rule() || is_secret(path.as_bytes(), /*is_dir*/ false);
             if is_unsaved
                 && self.is_in_scope(&path)
@@ -189,9 +187,7 @@ impl<'a> Merger<'a> {
         let mut all = Vec::new();
         let mut left = Vec::new();
         for change in changes {
-            let Some(mut made) = self.place(&moves, change)? else {
-                continue;
-            };
+            let Some(mut made) = self.place(&moves, change)? else { continue };
             if let Some(told) = self.left.files.get(&made.about) {
                 left.push((made, told.clone()));
             } else if let Some((path, reason)) = self.says_nothing(step, &made.places) {
@@ -400,9 +396,7 @@ impl<'a> Merger<'a> {
             let next = self.overlay_with(step, &decisions)?;
             let mut all_fit = true;
             for made in &mut decisions {
-                let Some((path, _)) = &made.puts else {
-                    continue;
-                };
+                let Some((path, _)) = &made.puts else { continue };
                 let is_new = self.overlay.file(&self.present, path)?.is_none();
                 if is_new && next.is_blocked(&self.present, path)? {
                     let conflict = (ConflictWhy::InTheWay, Decided::Left);

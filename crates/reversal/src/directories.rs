@@ -53,9 +53,7 @@ impl<'a> Merger<'a> {
     /// Releases directories that are to go, and sets the modes of those that stay.
     pub(crate) fn release(&mut self, changes: &[DirectoryChange]) -> Result<(), DiffError> {
         for DirectoryChange { path, base, theirs } in changes {
-            let Some(ours) = self.overlay.directory(&self.present, path)? else {
-                continue;
-            };
+            let Some(ours) = self.overlay.directory(&self.present, path)? else { continue };
             match (base, theirs) {
                 (Some(_), None) => {
                     let (mode, released) = (ours, true);
@@ -76,9 +74,7 @@ impl<'a> Merger<'a> {
         changes: &[DirectoryChange],
     ) -> Result<(), DiffError> {
         for DirectoryChange { path, base, theirs } in changes {
-            let (None, Some(theirs)) = (base, theirs) else {
-                continue;
-            };
+            let (None, Some(theirs)) = (base, theirs) else { continue };
             if let Some(ours) = self.overlay.directory(&self.present, path)? {
                 // It may have been released by a later run, and be there only for what is in it.
                 if let Some(held) = self.overlay.directories.get_mut(path) {

@@ -52,9 +52,7 @@ impl<'a> Overlay<'a> {
         present: &Reader<'a>,
         path: &RelPath,
     ) -> Result<Option<u32>, DiffError> {
-        let Some(held) = self.directories.get(path) else {
-            return present.directory(path);
-        };
+        let Some(held) = self.directories.get(path) else { return present.directory(path) };
         let exists = !held.released || self.stays(present, path, &BTreeSet::new())?;
         Ok(exists.then_some(held.mode))
     }
@@ -89,9 +87,7 @@ impl<'a> Overlay<'a> {
         }
         let mut pending = vec![path.clone()];
         while let Some(dir) = pending.pop() {
-            let Some(listing) = present.listing(&dir)? else {
-                continue;
-            };
+            let Some(listing) = present.listing(&dir)? else { continue };
             if !self.directories.contains_key(&dir) {
                 return Ok(true);
             }

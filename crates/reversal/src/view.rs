@@ -171,9 +171,7 @@ impl<'a> Reader<'a> {
 
     /// The file, link or nested repository at a path.
     pub(crate) fn file(&self, path: &RelPath) -> Result<Option<Entry<'a>>, DiffError> {
-        let Some((parent, name)) = path.split() else {
-            return Ok(None);
-        };
+        let Some((parent, name)) = path.split() else { return Ok(None) };
         let listing = self.listing(&parent)?;
         let found = listing.and_then(|listing| listing.get(name).copied());
         Ok(found

@@ -3,7 +3,7 @@
 use super::cuts::Tally;
 use super::disk::Mount;
 
-/// The heads of the columns of [`row`].
+/// The heads of the columns of a row.
 pub fn print_heads() {
     println!(
         "{:<16} {:<20} {:>5} {:>8} {:>8} {:>5} {:>8} {:>7} {:>9} {:>9} {:>5} {:>6} {:>6}",

@@ -223,9 +223,7 @@ impl<'b, 'a> TouchJudge<'b, 'a> {
     }
 
     fn brings(&mut self, source: &[u8], target: &[u8], arrival: Arrival) {
-        let Some(target) = self.destination(source, target, arrival.into_directory) else {
-            return;
-        };
+        let Some(target) = self.destination(source, target, arrival.into_directory) else { return };
         if !arrival.with_tree {
             return self.brings_file(source, &target, arrival);
         }
@@ -291,9 +289,7 @@ impl<'b, 'a> TouchJudge<'b, 'a> {
 
     /// Every name of a tree is judged at the place it comes to.
     fn brings_tree(&mut self, source: &[u8], target: &[u8]) {
-        let Some((path, entry)) = self.inside(target, LastLink::Followed) else {
-            return;
-        };
+        let Some((path, entry)) = self.inside(target, LastLink::Followed) else { return };
         let is_new = entry == PathEntry::Nothing;
         self.change(&path, &entry, true);
         let moved = |from: &[u8]| {

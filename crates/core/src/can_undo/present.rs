@@ -44,9 +44,7 @@ impl PresentFiles<'_> {
         let mut next = rest.next();
         while let Some(name) = next {
             next = rest.next();
-            let Some(entry) = self.cache.find(dir, name) else {
-                return Ok(PathEntry::Nothing);
-            };
+            let Some(entry) = self.cache.find(dir, name) else { return Ok(PathEntry::Nothing) };
             match (entry.kind, entry.child()) {
                 (EntryKind::LeftOut(reason) | EntryKind::Watched(reason), _) => {
                     return Err(reason);
@@ -86,15 +84,11 @@ impl PresentFiles<'_> {
 
     /// Calls `each` with the path of everything saved below a directory, until it returns `false`.
     pub(super) fn saved_below(&self, directory: &[u8], mut each: impl FnMut(&[u8]) -> bool) {
-        let Some(start) = self.cache.dir_at(directory) else {
-            return;
-        };
+        let Some(start) = self.cache.dir_at(directory) else { return };
         let mut stack = vec![(start, directory.to_vec())];
         while let Some((dir, path)) = stack.pop() {
             for entry in self.cache.entries(dir).into_iter().flatten().flatten() {
-                let Some(name) = self.cache.name(&entry) else {
-                    continue;
-                };
+                let Some(name) = self.cache.name(&entry) else { continue };
                 if entry.kind.left_out().is_some() {
                     continue;
                 }

@@ -70,9 +70,7 @@ fn join(directory: &[u8], name: &str) -> Vec<u8> {
 
 /// Are all settings of this text harmless? What git may read differently is not.
 fn are_harmless(text: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(text) else {
-        return false;
-    };
+    let Ok(text) = std::str::from_utf8(text) else { return false };
     let mut section = None;
     for line in text.split('\n') {
         let line = line.trim_matches([' ', '\t', '\r']);

@@ -56,9 +56,7 @@ impl Engine {
 
     fn clear(&self, counted: Option<&CheckpointCounts>) -> Result<Cleared, Error> {
         let path = self.base();
-        let Some((parent, dir)) = layout::open_base(&path)? else {
-            return Ok(Cleared::default());
-        };
+        let Some((parent, dir)) = layout::open_base(&path)? else { return Ok(Cleared::default()) };
         let mut cleared = Cleared::default();
         self.clear_store(&dir, counted, &mut cleared)?;
         for entry in dir.entries()? {
@@ -104,9 +102,7 @@ impl Engine {
         counted: Option<&CheckpointCounts>,
         cleared: &mut Cleared,
     ) -> Result<(), Error> {
-        let Some(store) = layout::open_real(dir, OsStr::new("store"))? else {
-            return Ok(());
-        };
+        let Some(store) = layout::open_real(dir, OsStr::new("store"))? else { return Ok(()) };
         // Without Herma's directory no Herma has ever worked in it.
         let guards = match store.open_dir("herma") {
             Ok(herma) => Some(lock::lock_whole(&herma, self.options.settings.lock_wait)?),

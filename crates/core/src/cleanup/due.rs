@@ -108,14 +108,10 @@ impl Engine {
     /// Cleans up as the settings say, unless somebody else is at it already. What is saved meanwhile is cleaned
     /// up as well: nobody starts another process while this one is at it.
     pub fn maintain(&self, progress: &dyn Progress) -> Result<Option<Cleaned>, Error> {
-        let Some(dirs) = self.open_for_cleaning()? else {
-            return Ok(None);
-        };
+        let Some(dirs) = self.open_for_cleaning()? else { return Ok(None) };
         let mut total: Option<Cleaned> = None;
         for _ in 0..MAX_ROUNDS {
-            let Some(cleaned) = self.maintain_once(&dirs, progress)? else {
-                break;
-            };
+            let Some(cleaned) = self.maintain_once(&dirs, progress)? else { break };
             let (left, is_over) = (cleaned.left, cleaned.over.is_some());
             match &mut total {
                 Some(total) => total.add(cleaned),

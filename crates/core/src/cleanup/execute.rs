@@ -181,9 +181,7 @@ pub(crate) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> 
         _ => return Ok(()),
     }
     let _lock = lock_project(&store.dirs, project, Duration::ZERO)?;
-    let Some(state) = own_state(store, project)? else {
-        return Ok(());
-    };
+    let Some(state) = own_state(store, project)? else { return Ok(()) };
     let history = History::load(&store.dirs, &store.objects, project)?;
     let is_gone = |step: &Step| {
         let before = history.contains(&step.before.checkpoint);
@@ -334,9 +332,7 @@ fn move_mirror_off(
     history: &History,
     staying: &[&Entry],
 ) -> Result<(), Error> {
-    let Some(mirror) = history.mirror else {
-        return Ok(());
-    };
+    let Some(mirror) = history.mirror else { return Ok(()) };
     if staying.iter().any(|entry| entry.id == mirror) {
         return Ok(());
     }

@@ -139,9 +139,7 @@ impl Engine {
 
 /// The largest size of the store that was asked for a project.
 pub(crate) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>, Error> {
-    let Ok(dir) = dirs.store().open_dir("projects") else {
-        return Ok(None);
-    };
+    let Ok(dir) = dirs.store().open_dir("projects") else { return Ok(None) };
     let mut most = None;
     for entry in dir.entries()? {
         let bytes = dir.read_opt(entry.name.as_c_str(), 1 << 20).ok().flatten();

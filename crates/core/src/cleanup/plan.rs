@@ -37,9 +37,7 @@ pub struct Limits {
 impl Limits {
     /// How many checkpoints this project may have; 0 is no limit.
     pub fn snapshots_of(&self, project: &ProjectId, asked: Option<usize>) -> usize {
-        let Some(most) = self.max_snapshots else {
-            return 0;
-        };
+        let Some(most) = self.max_snapshots else { return 0 };
         match (&self.project, asked) {
             (Some(only), _) if only != project => 0,
             (Some(_), _) | (None, None) => most,

@@ -109,9 +109,7 @@ impl fmt::Display for Doubt {
 
 /// Whether the project at `workdir` is still there, given what was recorded while it lived.
 pub fn presence(workdir: Option<&Path>, recorded: &Places) -> Presence {
-    let Some(workdir) = workdir.filter(|path| path.is_absolute()) else {
-        return Presence::Unknown;
-    };
+    let Some(workdir) = workdir.filter(|path| path.is_absolute()) else { return Presence::Unknown };
     match stat_path(workdir) {
         // A link without a target counts: somebody put it there, perhaps to a volume that is not mounted.
         Ok(Some(_)) => return Presence::Live,
@@ -217,9 +215,7 @@ fn look_for(own: &Place, dir: &Dir, place: &Path, entries: &[Entry]) -> Result<(
 /// Is the directory above on another device? A mount from the same device is not recognised, which
 /// errs on the side of doubt.
 fn is_mount_point(place: &Path, dir: &Dir) -> Result<bool, Doubt> {
-    let Some(above) = place.parent() else {
-        return Ok(true);
-    };
+    let Some(above) = place.parent() else { return Ok(true) };
     let dev = dir.stat_self().map_err(unreadable)?.dev;
     let above = stat_path(above).map_err(unreadable)?;
     Ok(above.is_some_and(|above| above.dev != dev))

@@ -71,9 +71,7 @@ impl Engine {
         progress: &dyn Progress,
     ) -> Result<Cleaned, Error> {
         let mut cleaned = Cleaned::default();
-        let Some(dirs) = self.open_for_cleaning()? else {
-            return Ok(cleaned);
-        };
+        let Some(dirs) = self.open_for_cleaning()? else { return Ok(cleaned) };
         let _collector = self.lock_collector(&dirs, true)?;
         self.check_refs()?;
         cleaned.bytes_before = store_bytes(&dirs)?;

@@ -120,9 +120,7 @@ fn is_wanted(
 
 /// Gives up projects that were not used for `days`; none and zero mean never.
 pub(super) fn give_up_unused(draft: &mut Draft<'_>, days: Option<u32>) {
-    let Some(days) = days.filter(|days| *days > 0) else {
-        return;
-    };
+    let Some(days) = days.filter(|days| *days > 0) else { return };
     if !draft.clock.is_trusted() {
         return;
     }

@@ -306,9 +306,7 @@ pub(super) fn float(value: f64) -> Value {
 pub(crate) fn python_float(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:?}");
-    let Some((mantissa, exponent)) = text.split_once('e') else {
-        return text;
-    };
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
     let (sign, digits) = match exponent.strip_prefix('-') {
         Some(digits) => ('-', digits),
         None => ('+', exponent),

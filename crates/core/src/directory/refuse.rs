@@ -109,9 +109,7 @@ fn check_store(root: &Path, herma_home: &Path, base: &Path) -> Result<(), RootRe
 /// One that cannot be resolved is compared as given, and only such a one if it goes up on its way: what it begins with
 /// tells nothing. A relative or empty path names nothing.
 pub(super) fn spellings(path: Option<&Path>) -> Vec<PathBuf> {
-    let Some(path) = path.filter(|path| path.is_absolute()) else {
-        return Vec::new();
-    };
+    let Some(path) = path.filter(|path| path.is_absolute()) else { return Vec::new() };
     let goes_up = path.components().any(|name| name == Component::ParentDir);
     match herma_fs::dir::canonicalize(path) {
         Err(_) => vec![path.to_owned()],

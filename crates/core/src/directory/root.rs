@@ -88,9 +88,7 @@ fn resolve_tilde(start: &Path, user_home: Option<&Path>) -> Result<PathBuf, Root
     if bytes.contains(&0) {
         return Err(RootError::Nul);
     }
-    let Some(rest) = bytes.strip_prefix(b"~") else {
-        return Ok(start.to_owned());
-    };
+    let Some(rest) = bytes.strip_prefix(b"~") else { return Ok(start.to_owned()) };
     if rest.is_empty() || rest[0] == b'/' {
         let home = user_home.ok_or(RootError::NoHome)?;
         let below = rest.trim_start_with(|c| c == '/');

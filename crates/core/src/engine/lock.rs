@@ -44,12 +44,8 @@ impl Engine {
     pub(crate) fn finish_purges(&self, dirs: &StoreDirs) -> Result<(), Error> {
         let projects = &dirs.for_writing()?.projects;
         for entry in projects.entries()? {
-            let Some(project) = ProjectId::parse(entry.name.to_bytes()) else {
-                continue;
-            };
-            let Ok(state) = projects.open_dir(entry.name.as_c_str()) else {
-                continue;
-            };
+            let Some(project) = ProjectId::parse(entry.name.to_bytes()) else { continue };
+            let Ok(state) = projects.open_dir(entry.name.as_c_str()) else { continue };
             if PurgeRecord::read(&state)?.is_some() {
                 drop(lock_project(dirs, &project, self.options.settings.lock_wait)?);
             }

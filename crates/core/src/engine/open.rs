@@ -222,9 +222,7 @@ impl Project {
         describes: ObjectId,
         stored: Stored,
     ) {
-        let Some(mut cache) = Arc::into_inner(cache) else {
-            return;
-        };
+        let Some(mut cache) = Arc::into_inner(cache) else { return };
         if stored == Stored::All {
             cache.all_stored();
         }
@@ -237,9 +235,7 @@ impl Project {
 
     /// Its checkpoints, the newest first.
     pub fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(Vec::new());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
         self.finish_purge(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         history.readable(&store.dirs, &store.objects, &self.id)
@@ -247,9 +243,7 @@ impl Project {
 
     /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.
     pub fn list_newest(&self, most: usize) -> Result<Listed, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(Listed::default());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(Listed::default()) };
         self.finish_purge(&store)?;
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         history.newest_ones(most, &store.dirs, &store.objects, &self.id)
@@ -258,9 +252,7 @@ impl Project {
     /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the
     /// others keep their numbers.
     pub fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(Vec::new());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         history.damaged(&store.dirs, &store.objects, &self.id)
     }
@@ -314,9 +306,7 @@ impl Project {
 
     /// What to say of an id that a checkpoint had before something was purged from it.
     fn rewritten_as(&self, store: &OpenStore, spec: &Spec) -> Option<Error> {
-        let Spec::Id(prefix) = spec else {
-            return None;
-        };
+        let Spec::Id(prefix) = spec else { return None };
         let state = own_state(store, &self.id).ok()??;
         let all = read_rewritten(&state).ok()?;
         let mut fitting = all.iter().filter(|(old, _)| old.to_hex().starts_with(prefix));
@@ -327,9 +317,7 @@ impl Project {
 
     /// Which ids of checkpoints became which, because something was purged from them.
     pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(BTreeMap::new());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(BTreeMap::new()) };
         match own_state(&store, &self.id)? {
             Some(state) => read_rewritten(&state),
             None => Ok(BTreeMap::new()),
@@ -429,9 +417,7 @@ pub(crate) fn believed(
 
 /// A project's own state, if there is any.
 pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
-    let Some(herma) = store.dirs.herma() else {
-        return Ok(None);
-    };
+    let Some(herma) = store.dirs.herma() else { return Ok(None) };
     match herma.projects.open_dir(project.as_str()) {
         Ok(dir) => Ok(Some(dir)),
         Err(e) if e.is_not_found() => Ok(None),

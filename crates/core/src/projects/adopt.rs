@@ -19,9 +19,7 @@ const RESEMBLANCE_PERCENT: usize = 50;
 impl Engine {
     /// Every project the store has heard of.
     pub fn projects(&self) -> Result<Vec<KnownProject>, Error> {
-        let Some(store) = self.open_for_reading()? else {
-            return Ok(Vec::new());
-        };
+        let Some(store) = self.open_for_reading()? else { return Ok(Vec::new()) };
         let projects = store.dirs.store().open_dir("projects").ok();
         project_ids(&store)?.into_iter().map(|id| known(&store, projects.as_ref(), id)).collect()
     }
@@ -53,9 +51,7 @@ impl Project {
     /// is this one, then it is that project and no other. Else those count of which most top-level names
     /// are here, unless their own directory is known to be elsewhere.
     pub fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(Vec::new());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
         let root = self.open_root()?;
         let here = Place::of(&root)?;
         let (mut found, mut same) = (Vec::new(), Vec::new());
@@ -135,9 +131,7 @@ pub(crate) fn room_before(
     ours: &History,
     count: u64,
 ) -> Result<u64, Error> {
-    let Some(first) = ours.entries.first() else {
-        return Ok(1);
-    };
+    let Some(first) = ours.entries.first() else { return Ok(1) };
     if first.sequence > count {
         return Ok(first.sequence - count);
     }
@@ -193,9 +187,7 @@ fn is_elsewhere(known: &KnownProject, places: &Places) -> bool {
 /// Are most of the top-level names of a project's newest checkpoint in this directory?
 fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<bool, Error> {
     let history = History::load(&store.dirs, &store.objects, id)?;
-    let Some(newest) = history.newest() else {
-        return Ok(false);
-    };
+    let Some(newest) = history.newest() else { return Ok(false) };
     let tree = store.objects.read_commit(&newest.id)?.tree;
     let names = store.objects.read_tree(&tree)?;
     let here = names.iter().filter(|entry| {

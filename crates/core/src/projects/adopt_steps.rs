@@ -19,9 +19,7 @@ impl Project {
         from: &ProjectId,
         place_of: &dyn Fn(u64) -> u64,
     ) -> Result<(), Error> {
-        let Some(theirs) = own_state(store, from)? else {
-            return Ok(());
-        };
+        let Some(theirs) = own_state(store, from)? else { return Ok(()) };
         let state = self.state_dir(&store.dirs)?;
         let mut log = StepLog::open(&state)?;
         let steps = StepLog::open(&theirs)?.all()?;

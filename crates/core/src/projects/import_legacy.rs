@@ -103,9 +103,7 @@ impl Engine {
         options: &ImportOptions,
         progress: &dyn Progress,
     ) -> Result<Vec<Imported>, Error> {
-        let Some((_, dir)) = layout::open_base(&self.base())? else {
-            return Ok(Vec::new());
-        };
+        let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(Vec::new()) };
         let found = sources(&dir)?;
         if found.iter().all(|source| source.dir.is_err()) {
             return Ok(found.iter().map(Source::untouched).collect());
@@ -129,9 +127,7 @@ impl Engine {
     ) -> Result<Imported, Error> {
         let project = &source.project;
         let mut imported = source.untouched();
-        let Ok(repository) = &source.dir else {
-            return Ok(imported);
-        };
+        let Ok(repository) = &source.dir else { return Ok(imported) };
         let objects = match repository.open_dir("objects") {
             Ok(dir) => Objects::open(dir),
             Err(e) => {

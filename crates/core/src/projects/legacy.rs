@@ -89,9 +89,7 @@ pub struct RemovedLegacy {
 impl Engine {
     /// The archives beside the store.
     pub fn legacy(&self) -> Result<Vec<LegacyArchive>, Error> {
-        let Some((_, dir)) = layout::open_base(&self.base())? else {
-            return Ok(Vec::new());
-        };
+        let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(Vec::new()) };
         let mut archives = Vec::new();
         for entry in dir.entries()? {
             if base::classify(&dir, &entry)? == Found::Archive {
@@ -131,9 +129,7 @@ impl Engine {
     /// back there. One that cannot be removed does not keep the others.
     pub fn clear_legacy(&self) -> Result<ClearedLegacy, Error> {
         let mut cleared = ClearedLegacy::default();
-        let Some((_, dir)) = layout::open_base(&self.base())? else {
-            return Ok(cleared);
-        };
+        let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(cleared) };
         match base::finish_leaving(&dir) {
             Ok(bytes) => cleared.bytes_freed += bytes,
             Err(error) => cleared.failed.push(("tmp-…".into(), in_words(&error.into()))),
@@ -167,9 +163,7 @@ impl Engine {
 
     /// Repositories of version 1 that stand beside the store: an old Hermes still works there.
     pub fn pre_v2_projects(&self) -> Result<Vec<PreV2Project>, Error> {
-        let Some((_, dir)) = layout::open_base(&self.base())? else {
-            return Ok(Vec::new());
-        };
+        let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(Vec::new()) };
         // A store that cannot be read knows nothing about them.
         let store = self.open_for_reading().ok().flatten();
         let mut projects = Vec::new();

@@ -85,9 +85,7 @@ impl Engine {
         };
         status.legacy_bytes = status.legacy.iter().map(|archive| archive.size_bytes).sum();
         status.pre_v2_bytes = status.pre_v2.iter().map(|old| old.size_bytes).sum();
-        let Some(store) = self.open_for_reading()? else {
-            return Ok(status);
-        };
+        let Some(store) = self.open_for_reading()? else { return Ok(status) };
         status.exists = true;
         let whole = store.dirs.base().tree_measure(c"store")?;
         (status.store_bytes, status.store_disk_bytes) = (whole.bytes, whole.disk);

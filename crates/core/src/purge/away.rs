@@ -78,9 +78,7 @@ impl Project {
 impl Engine {
     /// A purge that was begun and not finished, if there is one and nobody is at it.
     pub fn interrupted_purge(&self) -> Result<Option<InterruptedPurge>, Error> {
-        let Some(store) = self.open_for_reading()? else {
-            return Ok(None);
-        };
+        let Some(store) = self.open_for_reading()? else { return Ok(None) };
         let mut projects = Vec::new();
         for project in project_ids(&store)? {
             if let Some(state) = own_state(&store, &project)?

@@ -40,9 +40,7 @@ pub(crate) fn plan_refs(
     let prefix = format!("refs/herma/{project}");
     for (name, old) in refs.list(&prefix)?.refs {
         let leaf = name.strip_prefix(&prefix).and_then(|leaf| leaf.strip_prefix('/'));
-        let Some(sequence) = leaf.and_then(sequence_of) else {
-            continue;
-        };
+        let Some(sequence) = leaf.and_then(sequence_of) else { continue };
         let new = rewriter.commit(old)?;
         let named = store.objects.read_commit(&old).ok();
         let named = named.and_then(|commit| Message::parse(&commit.message).extra);

@@ -110,9 +110,7 @@ impl Project {
         doomed::add(&store.dirs, &contents)?;
         let tmp = &store.dirs.for_writing()?.tmp;
         for change in changes {
-            let Some(state) = own_state(&store, change.project)? else {
-                continue;
-            };
+            let Some(state) = own_state(&store, change.project)? else { continue };
             // ORDER: the record is durable before what it says is begun.
             change.record.write(tmp, &state)?;
             carry_out(&store.dirs, change.project, &state, &change.record)?;
@@ -245,9 +243,7 @@ fn still_present(
     own: &ProjectId,
     present: Option<&Present>,
 ) -> Vec<RelPath> {
-    let Some(present) = present else {
-        return Vec::new();
-    };
+    let Some(present) = present else { return Vec::new() };
     let copies = plan.copies.iter().filter(|copy| copy.goes && copy.project == *own);
     let paths: BTreeSet<&RelPath> =
         request.paths.iter().chain(copies.map(|copy| &copy.path)).collect();

@@ -203,9 +203,7 @@ fn dropped(
     walk.refs(&store.dirs.refs().list("refs")?.refs)?;
     let mut found = BTreeSet::new();
     for id in dead_commits(&store.dirs, &store.objects, &walk)? {
-        let Ok(commit) = store.objects.read_commit(&id) else {
-            continue;
-        };
+        let Ok(commit) = store.objects.read_commit(&id) else { continue };
         // A tree that cannot be read to its end gives its contents to nobody by their paths.
         let places = at_paths(&store.objects, commit.tree, paths).unwrap_or_default();
         for content in places.iter().filter_map(Place::content) {

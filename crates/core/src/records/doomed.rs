@@ -21,9 +21,7 @@ const MAX_INDEX: u64 = 256 << 20;
 
 /// The contents that are to go. What is no id is skipped: a torn list is one that was never acted on.
 pub(crate) fn read(dirs: &StoreDirs) -> Result<BTreeSet<ObjectId>, Error> {
-    let Some(herma) = dirs.herma() else {
-        return Ok(BTreeSet::new());
-    };
+    let Some(herma) = dirs.herma() else { return Ok(BTreeSet::new()) };
     let bytes = read_record(&herma.dir, FILE, MAX_SIZE)?.unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');
     Ok(lines.filter_map(ObjectId::from_hex).collect())
@@ -32,17 +30,11 @@ pub(crate) fn read(dirs: &StoreDirs) -> Result<BTreeSet<ObjectId>, Error> {
 /// Removes Hermes's indexes that name one of these contents. They are only caches, but a git that believes
 /// one would not store a file again of which the content is gone, and then fail to save for ever.
 pub(crate) fn forget_indexes(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<(), Error> {
-    let Ok(indexes) = dirs.store().open_dir("indexes") else {
-        return Ok(());
-    };
+    let Ok(indexes) = dirs.store().open_dir("indexes") else { return Ok(()) };
     for entry in indexes.entries()? {
         // What is no file, or larger than any index, was not written by Hermes.
-        let Ok(name) = entry.name.to_str() else {
-            continue;
-        };
-        let Ok(Some(index)) = indexes.read_opt(name, MAX_INDEX) else {
-            continue;
-        };
+        let Ok(name) = entry.name.to_str() else { continue };
+        let Ok(Some(index)) = indexes.read_opt(name, MAX_INDEX) else { continue };
         if contents.iter().any(|id| index.contains_str(id.as_bytes())) {
             indexes.remove_if_there(name)?;
         }

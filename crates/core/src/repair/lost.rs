@@ -211,9 +211,7 @@ fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedR
         while let Some(id) =
             next.filter(|id| chain.len() < MAX_CHECKPOINTS_BEHIND && known.insert(*id))
         {
-            let Ok(commit) = store.objects.read_commit(&id) else {
-                break;
-            };
+            let Ok(commit) = store.objects.read_commit(&id) else { break };
             next = commit.parents.first().copied().filter(|_| !shallow.contains(&id));
             chain.push(id);
         }

@@ -253,9 +253,7 @@ pub(crate) fn saved_commits(
     store: &OpenStore,
     project: &ProjectId,
 ) -> Result<Vec<ObjectId>, Error> {
-    let Some(state) = own_state(store, project)? else {
-        return Ok(Vec::new());
-    };
+    let Some(state) = own_state(store, project)? else { return Ok(Vec::new()) };
     let mut ids = BTreeSet::new();
     ids.extend(StatCache::read(&state).and_then(|cache| cache.header().checkpoint));
     for step in StepLog::open(&state)?.all()? {

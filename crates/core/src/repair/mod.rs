@@ -256,9 +256,7 @@ impl Engine {
         for id in project_ids(store)? {
             let workdir = store.identity(&id).workdir();
             let project = workdir.and_then(|path| self.project(&path).ok());
-            let Some(project) = project.filter(|project| *project.id() == id) else {
-                continue;
-            };
+            let Some(project) = project.filter(|project| *project.id() == id) else { continue };
             match project.scan(Some(store), None, true, &writer, progress) {
                 Err(e) if e.kind() == ErrorKind::Cancelled => return Err(e),
                 // One that cannot be looked at keeps nothing from the others.

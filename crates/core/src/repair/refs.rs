@@ -381,9 +381,7 @@ fn replace_record(
 ) -> Result<String, Error> {
     let projects = store.dirs.store().open_dir("projects")?;
     let name = format!("{project}.json");
-    let Some(identity) = identity else {
-        return Ok(set_aside.take(&projects, &name)?);
-    };
+    let Some(identity) = identity else { return Ok(set_aside.take(&projects, &name)?) };
     let aside = set_aside.keep(&projects, &name)?;
     let tmp = &store.dirs.for_writing()?.tmp;
     let text = identity.render();

@@ -75,9 +75,7 @@ pub(crate) fn damaged_state(
 
 fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>, Error> {
     let mut found = Vec::new();
-    let Some(herma) = store.dirs.herma() else {
-        return Ok(found);
-    };
+    let Some(herma) = store.dirs.herma() else { return Ok(found) };
     for project in known_ids(store)? {
         if only.is_some_and(|only| *only != project) {
             continue;
@@ -139,9 +137,7 @@ fn look(
         Some(FileKind::Directory) => {
             let dir = state.open_dir(log::DIR)?;
             for entry in dir.entries()? {
-                let Some(number) = log::number_of(entry.name.to_bytes()) else {
-                    continue;
-                };
+                let Some(number) = log::number_of(entry.name.to_bytes()) else { continue };
                 let name = log::name_of(number);
                 if let Some(what) = what_stands_there(&dir, &name) {
                     note(&dir, &format!("{steps}/"), &name, what)?;

@@ -139,9 +139,7 @@ impl Engine {
         options: &VerifyOptions,
         progress: &dyn Progress,
     ) -> Result<Verified, Error> {
-        let Some(store) = self.open_for_reading()? else {
-            return Ok(Verified::default());
-        };
+        let Some(store) = self.open_for_reading()? else { return Ok(Verified::default()) };
         progress.stage(Stage::Verifying);
         verify_store(&store, options, progress).map(|(verified, _)| verified)
     }

@@ -96,9 +96,7 @@ impl Project {
             Err(e) if !is_want_of_resources(&e) => return Err(e),
             _ => look()?,
         };
-        let Some(after) = after else {
-            return Ok((target.tree, target.modes));
-        };
+        let Some(after) = after else { return Ok((target.tree, target.modes)) };
         // What cannot be seen cannot be called restored; the journal stays open.
         if let Some(path) = newly_unreadable(&before.cache, &after.cache) {
             return Err(ScanError::Unreadable(self.root.join(OsStr::from_bytes(&path))).into());

@@ -40,9 +40,7 @@ impl Project {
         if !self.may_have_journal()? {
             return Ok(None);
         }
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(None);
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(None) };
         let (journal, _) = self.records(&store)?;
         if journal.is_none() || self.is_locked(&store)? {
             return Ok(None);
@@ -52,9 +50,7 @@ impl Project {
 
     /// Every command asks; nearly always it is enough to see that there is no journal.
     fn may_have_journal(&self) -> Result<bool, Error> {
-        let Some((_, base)) = layout::open_base(&self.engine.base())? else {
-            return Ok(false);
-        };
+        let Some((_, base)) = layout::open_base(&self.engine.base())? else { return Ok(false) };
         let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
         Ok(!matches!(base.stat_raw(journal.as_str()), Err(Errno::NOENT)))
     }
@@ -62,9 +58,7 @@ impl Project {
     /// Is a save or restore of this project under way?
     fn is_locked(&self, store: &OpenStore) -> Result<bool, Error> {
         use herma_fs::lock;
-        let Some(dir) = own_state(store, &self.id)? else {
-            return Ok(false);
-        };
+        let Some(dir) = own_state(store, &self.id)? else { return Ok(false) };
         let free =
             lock::acquire_existing(&dir, "lock", lock::Mode::Shared, std::time::Duration::ZERO)?;
         Ok(matches!(free, Some(lock::Acquired::Busy { .. })))
@@ -88,9 +82,7 @@ impl Project {
 
     /// Removes temporary files that a killed restore left in the project.
     pub(crate) fn sweep_interrupted(&self, store: &OpenStore) -> Result<(), Error> {
-        let Some(journal) = Journal::read(&self.state_dir(&store.dirs)?)? else {
-            return Ok(());
-        };
+        let Some(journal) = Journal::read(&self.state_dir(&store.dirs)?)? else { return Ok(()) };
         let present = self.scan(Some(store), None, false, &HashOnly, &NoProgress)?;
         let root = self.open_root()?;
         let mut litter = Vec::new();
@@ -101,12 +93,8 @@ impl Project {
             true
         });
         for path in litter {
-            let Some((parent, name)) = path.split() else {
-                continue;
-            };
-            let Some(kind) = parse_temp_name(name, journal.token) else {
-                continue;
-            };
+            let Some((parent, name)) = path.split() else { continue };
+            let Some(kind) = parse_temp_name(name, journal.token) else { continue };
             let dir = root.open_within(parent.as_bytes())?;
             if kind == TempKind::Unfinished || is_in_store(store, &dir, name)? {
                 dir.remove_file(name)?;
@@ -131,9 +119,7 @@ pub(crate) fn records_of(
 
 /// Does the store hold exactly what this file or link holds, and can it be read back?
 fn is_in_store(store: &OpenStore, dir: &Dir, name: &[u8]) -> Result<bool, Error> {
-    let Some(id) = content_id(dir, name) else {
-        return Ok(false);
-    };
+    let Some(id) = content_id(dir, name) else { return Ok(false) };
     match store.objects.is_whole(&id) {
         Err(ObjectError::Fs(e)) => Err(e.into()),
         whole => Ok(whole.is_ok()),

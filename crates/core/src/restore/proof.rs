@@ -140,9 +140,7 @@ fn look_for_damage(
     before: &Before,
     plan: &Plan,
 ) -> Result<Option<Unproven>, Error> {
-    let Some(first) = plan.actions.first() else {
-        return Ok(None);
-    };
+    let Some(first) = plan.actions.first() else { return Ok(None) };
     // One that remembers nothing: what this process has in memory is gone when the object is needed.
     let objects = Objects::open(store.dirs.objects().try_clone()?);
     let displaced = displaced(plan, &before.present.cache);
@@ -233,9 +231,7 @@ impl Trees<'_> {
                 let entries = self.objects.read_tree(&id)?;
                 self.read.insert(here.clone(), entries);
             }
-            let Some(name) = names.next() else {
-                return Ok(&self.read[&here]);
-            };
+            let Some(name) = names.next() else { return Ok(&self.read[&here]) };
             let mut entries = self.read[&here].iter();
             let below = entries.find(|e| e.name == name && e.mode == EntryMode::Directory);
             let Some(below) = below else {

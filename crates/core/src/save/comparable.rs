@@ -32,9 +32,7 @@ impl Foreign {
 
     /// Adds those of a checkpoint whose receipt this is. One that cannot be read names none.
     pub(crate) fn add_receipt(&mut self, objects: &Objects, receipt: Option<ObjectId>) {
-        let Some(receipt) = receipt else {
-            return;
-        };
+        let Some(receipt) = receipt else { return };
         if summary_of(objects, receipt).is_ok_and(|summary| has_foreign(&summary)) {
             for item in left_out_of(objects, receipt).unwrap_or_default() {
                 self.add(&item.path, item.reason);

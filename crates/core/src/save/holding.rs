@@ -43,12 +43,8 @@ impl Project {
 
     /// Did one of the last steps end with this checkpoint?
     fn ends_a_step(&self, store: &OpenStore, checkpoint: &ObjectId) -> bool {
-        let Ok(Some(state)) = own_state(store, &self.id) else {
-            return false;
-        };
-        let Ok(log) = StepLog::open(&state) else {
-            return false;
-        };
+        let Ok(Some(state)) = own_state(store, &self.id) else { return false };
+        let Ok(log) = StepLog::open(&state) else { return false };
         let next = log.next_number();
         let mut recent = (next.saturating_sub(STEPS_SEARCHED).max(1)..next).rev();
         recent.any(|number| {

@@ -141,15 +141,11 @@ pub(crate) fn why_left_out(
     if checkpoint.purged.iter().any(|gone| path.starts_with(gone)) {
         return Ok(Some(Reason::Purged));
     }
-    let Some(extra) = checkpoint.extra else {
-        return Ok(None);
-    };
+    let Some(extra) = checkpoint.extra else { return Ok(None) };
     let entry = |tree: Vec<TreeEntry>, name: &[u8]| tree.into_iter().find(|e| e.name == name);
     let mut list = entry(objects.read_tree(&extra)?, b"left-out");
     for name in path.components() {
-        let Some(here) = list else {
-            break;
-        };
+        let Some(here) = list else { break };
         let (records, dirs) = lists::parts(&objects.read_tree(&here.id)?);
         if let Some(records) = records {
             let data = objects.read(&records)?.data;

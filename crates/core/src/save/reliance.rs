@@ -56,9 +56,7 @@ impl Project {
         store: &OpenStore,
         cache: &StatCache,
     ) -> Result<Reliance, Error> {
-        let Some(checkpoint) = cache.header().checkpoint else {
-            return Ok(Reliance::default());
-        };
+        let Some(checkpoint) = cache.header().checkpoint else { return Ok(Reliance::default()) };
         if self.is_relied_on(store, Some(checkpoint)) {
             return Ok(Reliance::default());
         }
@@ -105,9 +103,7 @@ impl Project {
 
     /// Packs that were there when the sign was written, and that no collection took away since.
     fn lost_packs(&self, store: &OpenStore) -> Result<Vec<String>, Error> {
-        let Some(sign) = self.pack_sign(store) else {
-            return Ok(Vec::new());
-        };
+        let Some(sign) = self.pack_sign(store) else { return Ok(Vec::new()) };
         let last = PackSign::of_last_collection(&store.dirs);
         let now = store.objects.signed_packs()?;
         let gone = sign.missing_from(&now).into_iter();

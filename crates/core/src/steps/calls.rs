@@ -117,9 +117,7 @@ impl Project {
 
     /// The steps that are under way, oldest first.
     pub fn open_steps(&self) -> Result<Vec<Step>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(Vec::new());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
         let Some(state) = crate::engine::open::own_state(&store, &self.id)? else {
             return Ok(Vec::new());
         };
@@ -157,9 +155,7 @@ impl Project {
         state: &Dir,
         received: &BootMoment,
     ) -> Result<Option<Checkpoint>, Error> {
-        let Some((began, id)) = read_look(state)? else {
-            return Ok(None);
-        };
+        let Some((began, id)) = read_look(state)? else { return Ok(None) };
         // An interrupted restore may have changed files without anybody looking.
         if !began.is_not_before(received) || self.records(store)?.0.is_some() {
             return Ok(None);

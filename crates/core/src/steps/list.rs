@@ -60,9 +60,7 @@ impl Project {
         most: usize,
         with_idle: bool,
     ) -> Result<(Vec<ListedStep>, usize), Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok((Vec::new(), 0));
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok((Vec::new(), 0)) };
         let (log, is_wanted) = (self.step_log(&store)?, |step: &Step| with_idle || !step.is_idle());
         let steps = match choice.numbers.iter().min() {
             _ if choice.is_all() => log.newest_ones(most, is_wanted),

@@ -270,12 +270,8 @@ impl Project {
 
     /// The turn of a session that was noted last.
     pub fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(None);
-        };
-        let Some(state) = own_state(&store, &self.id)? else {
-            return Ok(None);
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(None) };
+        let Some(state) = own_state(&store, &self.id)? else { return Ok(None) };
         Ok(Marks::read(&state)?.of_session(session).cloned())
     }
 
@@ -444,9 +440,7 @@ pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error>
 /// The step that a new one is part of, if that is still under way. What was started during a step and
 /// outlives it says that it is part of it for ever after.
 fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<u64>, Error> {
-    let Some(outer) = start.within else {
-        return Ok(None);
-    };
+    let Some(outer) = start.within else { return Ok(None) };
     let is_open = log.step(outer)?.is_some_and(|step| step.is_open());
     Ok(is_open.then_some(outer))
 }

@@ -214,9 +214,7 @@ impl Project {
     ) -> Result<(), Error> {
         let root = self.open_root()?;
         for path in scope {
-            let Some((parent, name)) = path.split() else {
-                continue;
-            };
+            let Some((parent, name)) = path.split() else { continue };
             let mut found =
                 root.open_beneath(parent.as_bytes()).and_then(|dir| dir.stat(name)).is_ok();
             for (side, tree) in sides {
@@ -273,9 +271,7 @@ fn is_in(side: &dyn Side, tree: ObjectId, path: &RelPath) -> Result<bool, Error>
     let mut dir = RelPath::root();
     let mut here = Some((EntryMode::Directory, tree));
     for name in path.components() {
-        let Some((EntryMode::Directory, id)) = here else {
-            return Ok(false);
-        };
+        let Some((EntryMode::Directory, id)) = here else { return Ok(false) };
         let entries = side.entries(&dir, &id)?;
         here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
         dir = dir.join(name);

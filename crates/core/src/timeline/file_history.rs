@@ -107,9 +107,7 @@ impl Project {
 impl Told {
     /// A version in full; `None` for the time before there was any.
     fn version(&self, before: Option<&Seen>, seen: &Seen) -> Result<Option<Version>, Error> {
-        let Some(change) = change(before, seen) else {
-            return Ok(None);
-        };
+        let Some(change) = change(before, seen) else { return Ok(None) };
         let author = before.map(|before| self.author_between(before.last, seen.first));
         let (insertions, deletions) = self.count_lines(before, seen)?;
         Ok(Some(Version {

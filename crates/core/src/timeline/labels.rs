@@ -61,9 +61,7 @@ impl Project {
     }
 
     pub(crate) fn check_name_free(&self, store: &OpenStore, name: &str) -> Result<(), Error> {
-        let Some(id) = store.dirs.refs().read(&name_ref(&self.id, name))? else {
-            return Ok(());
-        };
+        let Some(id) = store.dirs.refs().read(&name_ref(&self.id, name))? else { return Ok(()) };
         let history = History::load(&store.dirs, &store.objects, &self.id)?;
         if history.contains(&id) {
             return Err(Error::NameTaken { name: name.to_owned(), id });

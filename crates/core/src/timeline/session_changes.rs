@@ -146,9 +146,7 @@ impl Project {
             incomplete: BTreeSet::new(),
             left_out: Vec::new(),
         };
-        let Some(first) = story.line.first_stretch(chosen) else {
-            return Ok(answer);
-        };
+        let Some(first) = story.line.first_stretch(chosen) else { return Ok(answer) };
         let sorted = Sorted::new(story, chosen, first);
         answer.uncertain = sorted.uncertain.iter().copied().collect();
         answer.unattributed = ground.partly_theirs(&sorted, scope)?;

@@ -161,9 +161,7 @@ impl Timeline {
 
     /// Does a point hold the state a moment speaks of?
     fn is_at(&self, index: usize, moment: &crate::records::step::Moment) -> bool {
-        let Some(here) = &self.points[index].checkpoint else {
-            return false;
-        };
+        let Some(here) = &self.points[index].checkpoint else { return false };
         // What a restore led to may be a copy of an older checkpoint, or be held by none.
         here.id == moment.checkpoint
             || self.holds(moment).is_some_and(|state| state == self.points[index].state)

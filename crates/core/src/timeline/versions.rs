@@ -113,9 +113,7 @@ fn ways_to(path: &RelPath) -> Vec<Vec<u8>> {
 impl Told {
     /// Is a file at this path of which the state before the present says nothing?
     fn is_new(&self, path: &RelPath) -> Result<bool, Error> {
-        let Some(before) = self.now().checked_sub(1) else {
-            return Ok(true);
-        };
+        let Some(before) = self.now().checked_sub(1) else { return Ok(true) };
         let is_file = |point| Ok::<_, Error>(matches!(self.at(point, path)?, At::File(_)));
         Ok(is_file(self.now())? && !is_file(before)?)
     }
@@ -176,9 +174,7 @@ impl Told {
         let mut here = (EntryMode::Directory, self.story.line.points[point].state.0);
         let mut dir = RelPath::root();
         for name in path.components() {
-            let (EntryMode::Directory, tree) = here else {
-                return self.missing(point, path);
-            };
+            let (EntryMode::Directory, tree) = here else { return self.missing(point, path) };
             let is_empty = tree == ObjectId::EMPTY_TREE;
             let entries = if is_empty { Vec::new() } else { side.entries(&dir, &tree)? };
             match entries.iter().find(|entry| entry.name == name) {

@@ -89,18 +89,12 @@ impl Message {
             extra: receipt_of(message),
             purged: Vec::new(),
         };
-        let Some(mark) = message.rfind(MARK) else {
-            return parsed;
-        };
+        let Some(mark) = message.rfind(MARK) else { return parsed };
         parsed.reason = message[..mark].into();
         parsed.origin = Origin::Saved;
         for line in message[mark + MARK.len()..].split(|b| *b == b'\n') {
-            let Some((name, value)) = line.split_once_str(": ") else {
-                continue;
-            };
-            let Some(name) = name.strip_prefix(b"Herma-") else {
-                continue;
-            };
+            let Some((name, value)) = line.split_once_str(": ") else { continue };
+            let Some(name) = name.strip_prefix(b"Herma-") else { continue };
             parsed.take(name, value);
         }
         parsed

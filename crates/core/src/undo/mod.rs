@@ -55,17 +55,13 @@ impl Project {
 
     /// Where undo and redo stand, for what is to go along with the files.
     pub fn undo_record(&self) -> Result<UndoRecord, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(UndoRecord::default());
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(UndoRecord::default()) };
         Ok(self.records(&store)?.1)
     }
 
     /// Is a restore of this project on its way, under way now or interrupted?
     pub fn is_half_way(&self) -> Result<bool, Error> {
-        let Some(store) = self.engine.open_for_reading()? else {
-            return Ok(false);
-        };
+        let Some(store) = self.engine.open_for_reading()? else { return Ok(false) };
         Ok(self.records(&store)?.0.is_some())
     }
 
@@ -144,9 +140,7 @@ impl Project {
             Task::New(Move::Undo) => self.outside_of_undo(store, target)?,
             _ => Vec::new(),
         };
-        let Some(last) = steps.into_iter().next_back() else {
-            return Ok(None);
-        };
+        let Some(last) = steps.into_iter().next_back() else { return Ok(None) };
         Ok(self.is_no_way(store, target, present)?.then_some(last))
     }
 
@@ -295,9 +289,7 @@ impl Project {
         ends: Option<Ends<'_>>,
         present: &Present,
     ) -> Result<bool, Error> {
-        let Some((position, left)) = ends else {
-            return Ok(false);
-        };
+        let Some((position, left)) = ends else { return Ok(false) };
         let side = StoreSide::new(&store.objects);
         let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
         let seen: &dyn Side = &&seen;

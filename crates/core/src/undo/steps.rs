@@ -271,9 +271,7 @@ impl Project {
                 return Ok(plan);
             }
         }
-        let Some(sorted) = sorted else {
-            return Err(Error::NoSteps);
-        };
+        let Some(sorted) = sorted else { return Err(Error::NoSteps) };
         let stretches = Stretches { project: self, store, told, present, pending };
         stretches.name_what_stays(&sorted, &mut plan)?;
         stretches.name_what_goes(&sorted, &chosen, &mut plan)?;

@@ -78,9 +78,7 @@ fn changed_directories<E: From<DiffError>>(
 ) -> Result<BTreeMap<RelPath, Listing>, E> {
     let mut pending = BTreeMap::new();
     for (path, outcome) in &reversed.changes {
-        let Some((parent, name)) = path.split() else {
-            continue;
-        };
+        let Some((parent, name)) = path.split() else { continue };
         for dir in path.ancestors().chain([RelPath::root()]) {
             if pending.contains_key(&dir) {
                 break;
@@ -88,9 +86,7 @@ fn changed_directories<E: From<DiffError>>(
             let listing = present.listing(&dir)?;
             pending.insert(dir, listing.map(|l| Listing::clone(&l)).unwrap_or_default());
         }
-        let Some(listing) = pending.get_mut(&parent) else {
-            continue;
-        };
+        let Some(listing) = pending.get_mut(&parent) else { continue };
         match outcome {
             Outcome::File { mode, content, .. } => {
                 let id = match content {

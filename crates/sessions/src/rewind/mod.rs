@@ -2,7 +2,7 @@
 //!
 //! A [`TranscriptMark`] says how far a conversation has come. [`rewind`] cuts the messages after it out of
 //! the database and the tail off `<id>.jsonl`; what is cut is first written, synced, to a file the caller
-//! names ([`kept`]), every column as it was. [`bring_back`] puts exactly that back. Both can be repeated: a
+//! names (`kept`), every column as it was. [`bring_back`] puts exactly that back. Both can be repeated: a
 //! crash between the rows and the file is finished by calling the same again, and neither does anything
 //! where the conversation went on in between. [`Ends`] keeps what was cut beside the project whose files
 //! moved with it, and makes a crash between files and conversation known to the next command.

@@ -73,9 +73,7 @@ fn follow(
     let mut at = 0;
     while let Some(id) = root.own.get(at).copied() {
         at += 1;
-        let Some(commit) = survey.commit(&id) else {
-            continue;
-        };
+        let Some(commit) = survey.commit(&id) else { continue };
         root.trees.push(commit.tree);
         root.trees.extend(receipt_of(&commit.message));
         if !shallow.contains(&id) {

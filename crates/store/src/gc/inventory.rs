@@ -219,12 +219,8 @@ pub fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFi
         };
         for entry in dir.entries()? {
             let hex = [fan.as_bytes(), entry.name.to_bytes()].concat();
-            let Some(id) = ObjectId::from_hex(&hex) else {
-                continue;
-            };
-            let Some(stat) = dir.stat_opt(entry.name.as_c_str())? else {
-                continue;
-            };
+            let Some(id) = ObjectId::from_hex(&hex) else { continue };
+            let Some(stat) = dir.stat_opt(entry.name.as_c_str())? else { continue };
             if stat.kind == FileKind::File {
                 found.push(LooseFile {
                     id,

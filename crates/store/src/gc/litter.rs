@@ -92,9 +92,7 @@ impl Litter {
         let mut places = Vec::new();
         let objects = dirs.objects();
         for entry in objects.entries()? {
-            let Ok(name) = entry.name.to_str() else {
-                continue;
-            };
+            let Ok(name) = entry.name.to_str() else { continue };
             if is_fan(name)
                 && let Ok(fan) = objects.open_dir(name)
             {
@@ -163,9 +161,7 @@ impl Place {
         let mut found = Vec::new();
         for entry in &entries {
             let kind = entry.name.to_str().ok().and_then(|n| kind_of(n, &names));
-            let Some(kind) = kind else {
-                continue;
-            };
+            let Some(kind) = kind else { continue };
             if let Some(stat) = dir.stat_opt(entry.name.as_c_str())?
                 && stat.kind == FileKind::File
             {

@@ -221,9 +221,7 @@ fn replace_packs(
         let shared = dirs.lock_shared(options.time_limit)?;
         let plan = merge.next(walk, collected)?;
         drop(shared);
-        let Some(plan) = plan else {
-            return Ok(());
-        };
+        let Some(plan) = plan else { return Ok(()) };
         let sweep =
             Sweep { dirs, objects, inventory, plan: &plan, litter_at_once: options.litter_at_once };
         report(CollectStage::Removing, 0);

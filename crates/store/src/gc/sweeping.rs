@@ -119,9 +119,7 @@ impl Sweep<'_> {
         let records = self.dirs.store().open_dir("projects").ok();
         let projects = &self.dirs.for_writing()?.projects;
         for entry in projects.entries()? {
-            let Ok(name) = entry.name.to_str() else {
-                continue;
-            };
+            let Ok(name) = entry.name.to_str() else { continue };
             let record = format!("{name}.json");
             let has_record = match &records {
                 Some(records) => records.stat_opt(record.as_str())?.is_some(),
@@ -208,13 +206,9 @@ impl Sweep<'_> {
                 trash.put(packs, &entry.name, &entry.name)?;
             }
         }
-        let Ok(info) = self.dirs.objects().open_dir("info") else {
-            return Ok(());
-        };
+        let Ok(info) = self.dirs.objects().open_dir("info") else { return Ok(()) };
         trash.put(&info, c"commit-graph", c"commit-graph")?;
-        let Ok(chain) = info.open_dir("commit-graphs") else {
-            return Ok(());
-        };
+        let Ok(chain) = info.open_dir("commit-graphs") else { return Ok(()) };
         for entry in chain.entries()? {
             trash.put(&chain, &entry.name, &entry.name)?;
         }
@@ -252,9 +246,7 @@ impl Sweep<'_> {
     ) -> Result<(), GcError> {
         for id in old.iter().filter(|id| !walk.has(id)) {
             let hex = id.to_hex();
-            let Ok(fan) = self.dirs.objects().open_dir(&hex[..2]) else {
-                continue;
-            };
+            let Ok(fan) = self.dirs.objects().open_dir(&hex[..2]) else { continue };
             let (name, whole) = (CString::new(&hex[2..]), CString::new(hex.as_str()));
             if let (Ok(name), Ok(whole)) = (name, whole) {
                 trash.put(&fan, &name, &whole)?;

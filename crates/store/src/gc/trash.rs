@@ -44,9 +44,7 @@ impl<'a> Trash<'a> {
 
     /// Takes a file out of use. On a disk that has no room even for that it is deleted.
     pub fn put(&mut self, from: &Dir, name: &CStr, new: &CStr) -> Result<(), GcError> {
-        let Some(stat) = from.stat_opt(name)? else {
-            return Ok(());
-        };
+        let Some(stat) = from.stat_opt(name)? else { return Ok(()) };
         if self.dir.is_none() {
             let name = format!("{:08}", self.number);
             self.dir = ensure_dir(&self.herma.trash, name.as_ref()).ok();
@@ -83,14 +81,10 @@ fn numbers(herma: &HermaDirs) -> Result<Vec<u64>, GcError> {
 
 /// How many bytes are in the trash.
 pub fn bytes(dirs: &StoreDirs) -> Result<u64, GcError> {
-    let Some(herma) = dirs.herma() else {
-        return Ok(0);
-    };
+    let Some(herma) = dirs.herma() else { return Ok(0) };
     let mut sum = 0;
     for entry in herma.trash.entries()? {
-        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else {
-            continue;
-        };
+        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else { continue };
         for entry in dir.entries()? {
             let stat = dir.stat_opt(entry.name.as_c_str())?;
             sum += stat.map_or(0, |stat| stat.size);
@@ -101,9 +95,7 @@ pub fn bytes(dirs: &StoreDirs) -> Result<u64, GcError> {
 
 /// The directories in the trash, beginning at the store's own directory.
 pub fn directories(dirs: &StoreDirs) -> Result<Vec<PathBuf>, GcError> {
-    let Some(herma) = dirs.herma() else {
-        return Ok(Vec::new());
-    };
+    let Some(herma) = dirs.herma() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in herma.trash.entries()? {
         if open_if_dir(&herma.trash, &entry.name)?.is_some() {
@@ -122,9 +114,7 @@ pub fn empty(dirs: &StoreDirs, grace: Duration) -> Result<u64, GcError> {
     let mut freed = 0;
     let mut is_synced = false;
     for entry in herma.trash.entries()? {
-        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else {
-            continue;
-        };
+        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else { continue };
         // A time in the future says that the clock was set back; the wait is over then, because what
         // really protects savers is the lock under which these files were put here.
         let age = now.saturating_sub(dir.stat_self()?.mtime);
@@ -158,14 +148,10 @@ pub fn bring_back(
     let herma = dirs.for_writing()?;
     let mut brought = 0;
     for entry in herma.trash.entries()? {
-        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else {
-            continue;
-        };
+        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else { continue };
         for entry in dir.entries()? {
             let id = ObjectId::from_hex(entry.name.to_bytes());
-            let Some(id) = id.filter(|id| missing.contains(id)) else {
-                continue;
-            };
+            let Some(id) = id.filter(|id| missing.contains(id)) else { continue };
             let stat = dir.stat_opt(entry.name.as_c_str())?;
             if stat.is_none_or(|stat| stat.kind != FileKind::File) {
                 continue;

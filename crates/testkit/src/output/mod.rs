@@ -63,7 +63,7 @@ impl Output {
     }
 }
 
-/// For snapshots: both streams and the exit code, with [`redact`] applied.
+/// For snapshots: both streams and the exit code, with [`redact`](mod@redact) applied.
 impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.redacted(&self.stdout))?;

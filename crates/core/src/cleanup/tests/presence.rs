@@ -154,9 +154,7 @@ fn another_volume_with_the_same_numbers_is_no_witness() {
 #[test]
 fn numbers_that_every_volume_has_are_no_evidence() {
     // The root of a volume, which is always there; the project would be `/proc/app`.
-    let Ok(Some(_)) = stat_path(Path::new("/proc")) else {
-        return;
-    };
+    let Ok(Some(_)) = stat_path(Path::new("/proc")) else { return };
     let root = Place { born: None, file_system: None, ..look(Path::new("/proc")) };
     let recorded = Places { parent: Some(root), ..Places::default() };
     let found = presence(Some(Path::new("/proc/no-such-project")), &recorded);
@@ -181,9 +179,7 @@ fn a_directory_that_got_the_inode_of_a_deleted_project_is_another_one() {
     let mut scene = Scene::new();
     scene.remove("volume/app");
     let neighbour = look(&scene.path("volume/neighbour"));
-    let Some(born) = neighbour.born else {
-        return;
-    };
+    let Some(born) = neighbour.born else { return };
     let earlier = |born| Some(Place { born, file_system: None, ..neighbour });
     scene.recorded.own = earlier(Some(born - 1));
     assert_eq!(scene.presence(), Presence::Gone);

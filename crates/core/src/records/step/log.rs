@@ -60,9 +60,7 @@ impl StepLog {
 
     /// One step, if it is there and can be read.
     pub(crate) fn step(&self, number: u64) -> Result<Option<Step>, Error> {
-        let Some(dir) = &self.dir else {
-            return Ok(None);
-        };
+        let Some(dir) = &self.dir else { return Ok(None) };
         let bytes = read_record(dir, &name_of(number), record::MAX_RECORD)?;
         let step = bytes.and_then(|bytes| record::decode(&bytes));
         Ok(step.filter(|step| step.number == number))
@@ -158,9 +156,7 @@ impl StepLog {
     /// Sees to it that no checkpoint gets a place in the order that one had which is about to be dropped:
     /// steps remember places.
     pub(crate) fn reserve_order(&self, tmp: &Dir, next_sequence: u64) -> Result<(), Error> {
-        let Some(dir) = &self.dir else {
-            return Ok(());
-        };
+        let Some(dir) = &self.dir else { return Ok(()) };
         let text = next_sequence.to_string();
         Ok(write_file(tmp, dir, NEXT, text.as_bytes(), Durability::Synced)?)
     }

@@ -25,17 +25,13 @@ pub(crate) fn is_all_as_written(root: &Dir, prepared: &Prepared) -> bool {
     }
     let mut opened: Option<(RelPath, Dir)> = None;
     for action in &plan.actions {
-        let Some((parent, name)) = action.path.split() else {
-            return false;
-        };
+        let Some((parent, name)) = action.path.split() else { return false };
         // Sorted by path, the files of a directory mostly follow each other.
         if opened.as_ref().is_none_or(|(path, _)| *path != parent) {
             opened = open_as_planned(root, &parent, prepared).map(|dir| (parent, dir));
         }
         let content = prepared.contents.get(&action.path);
-        let (Some((_, dir)), Some(content)) = (&opened, content) else {
-            return false;
-        };
+        let (Some((_, dir)), Some(content)) = (&opened, content) else { return false };
         if !holds(dir, name, content, prepared) {
             return false;
         }
@@ -58,12 +54,8 @@ fn open_as_planned(root: &Dir, path: &RelPath, prepared: &Prepared) -> Option<Di
 
 /// Is this a file with this content and mode? Only what was small enough to be kept in memory can be compared.
 fn holds(dir: &Dir, name: &[u8], content: &Content, prepared: &Prepared) -> bool {
-    let Some(wanted) = prepared.read_ahead.get(&content.id) else {
-        return false;
-    };
-    let Ok(file) = dir.open_file_raw(name) else {
-        return false;
-    };
+    let Some(wanted) = prepared.read_ahead.get(&content.id) else { return false };
+    let Ok(file) = dir.open_file_raw(name) else { return false };
     let is_like_it = stat_file(&file).is_ok_and(|stat| {
         stat.kind == FileKind::File
             && stat.size == wanted.len() as u64

@@ -113,12 +113,8 @@ impl<'a> Applier<'a> {
     }
 
     fn remove_file(&self, path: &RelPath) -> Result<(), RestoreError> {
-        let Some((parent, name)) = path.split() else {
-            return Ok(());
-        };
-        let Some(expected) = self.present.entry_at(path.as_bytes()) else {
-            return Ok(());
-        };
+        let Some((parent, name)) = path.split() else { return Ok(()) };
+        let Some(expected) = self.present.entry_at(path.as_bytes()) else { return Ok(()) };
         let dir = match self.root.open_within(parent.as_bytes()) {
             Ok(dir) => dir,
             Err(e) if e.is_not_found() => return Ok(()),
@@ -157,12 +153,8 @@ impl<'a> Applier<'a> {
             if self.in_the_way(path) != which {
                 continue;
             }
-            let Some((parent, name)) = path.split() else {
-                continue;
-            };
-            let Ok(dir) = self.open_directory(&parent) else {
-                continue;
-            };
+            let Some((parent, name)) = path.split() else { continue };
+            let Ok(dir) = self.open_directory(&parent) else { continue };
             let remove = || match dir.remove_dir(name) {
                 Ok(()) => Ok(Done::Yes),
                 Err(e) if e.is_not_found() => Ok(Done::Yes),
@@ -191,9 +183,7 @@ impl<'a> Applier<'a> {
         let mut found = Vec::new();
         let mut search = DirSearch::in_cache(self.present);
         for path in self.prepared.contents.keys().filter(|path| !path.is_root()) {
-            let Some(dir) = search.find(path.as_bytes()) else {
-                continue;
-            };
+            let Some(dir) = search.find(path.as_bytes()) else { continue };
             let mut stack = vec![(path.clone(), dir)];
             while let Some((path, dir)) = stack.pop() {
                 for entry in self.present.entries(dir).into_iter().flatten().flatten() {
@@ -220,9 +210,7 @@ impl<'a> Applier<'a> {
 
     /// Makes a directory and those above it, as far as they are missing and can be had here.
     fn make_directory(&self, path: &RelPath) -> Result<Done, RestoreError> {
-        let Some((parent, name)) = path.split() else {
-            return Ok(Done::Yes);
-        };
+        let Some((parent, name)) = path.split() else { return Ok(Done::Yes) };
         let stopped = |source| RestoreError::Stopped { path: path.clone(), source };
         if self.root.open_within(path.as_bytes()).is_ok() {
             return Ok(Done::Yes);
@@ -298,12 +286,8 @@ impl<'a> Applier<'a> {
             Err(e) => return Err(e),
         };
         for path in paths {
-            let Some((_, name)) = path.split() else {
-                continue;
-            };
-            let Some(content) = self.prepared.contents.get(*path) else {
-                continue;
-            };
+            let Some((_, name)) = path.split() else { continue };
+            let Some(content) = self.prepared.contents.get(*path) else { continue };
             let expected = self
                 .present
                 .entry_at(path.as_bytes())
@@ -336,15 +320,9 @@ impl<'a> Applier<'a> {
     /// Sets the modes of files whose content stays.
     fn set_file_modes(&self) -> Result<(), RestoreError> {
         for action in &self.prepared.plan.actions {
-            let ActionKind::Mode { to, .. } = action.kind else {
-                continue;
-            };
-            let Some((parent, name)) = action.path.split() else {
-                continue;
-            };
-            let Some(expected) = self.present.entry_at(action.path.as_bytes()) else {
-                continue;
-            };
+            let ActionKind::Mode { to, .. } = action.kind else { continue };
+            let Some((parent, name)) = action.path.split() else { continue };
+            let Some(expected) = self.present.entry_at(action.path.as_bytes()) else { continue };
             if expected.is_dir {
                 continue;
             }
@@ -382,9 +360,7 @@ impl<'a> Applier<'a> {
             }
         }
         for (path, mode) in modes.into_iter().rev() {
-            let Ok(dir) = self.root.open_within(path.as_bytes()) else {
-                continue;
-            };
+            let Ok(dir) = self.root.open_within(path.as_bytes()) else { continue };
             let stopped = |source| RestoreError::Stopped { path: path.clone(), source };
             let now = dir.stat_self().map_err(stopped)?.mode;
             // Bits a checkpoint does not keep, such as setgid on a shared directory, stay as they are.

@@ -306,9 +306,7 @@ pub(crate) fn is_same_file(
     name: &[u8],
     saved: &EntryRecord,
 ) -> Result<bool, herma_fs::Error> {
-    let Some(stat) = dir.stat_opt(name)? else {
-        return Ok(false);
-    };
+    let Some(stat) = dir.stat_opt(name)? else { return Ok(false) };
     let is_mounted = Boundary::around(&dir.stat_self()?).is_mounted(&stat);
     let is_it = || stat.ino == saved.ino || content_id(dir, name) == Some(saved.id);
     Ok(!is_mounted && is_it())
@@ -365,9 +363,7 @@ fn remove_replaced(dir: &Dir, name: &str) -> Result<(), WriteError> {
 
 /// Gives what replaces a file its owner and group.
 fn keep_owner(dir: &Dir, name: &str, replaced: Option<&Stat>) -> Result<Option<Lack>, WriteError> {
-    let Some(replaced) = replaced else {
-        return Ok(None);
-    };
+    let Some(replaced) = replaced else { return Ok(None) };
     let is_kept = dir.ask_for_owner(name, replaced.uid, replaced.gid)?;
     Ok((!is_kept).then_some(Lack::Owner))
 }

@@ -268,18 +268,14 @@ impl Planner<'_> {
         tree: &ObjectId,
         draft: &mut Draft,
     ) -> Result<(), Error> {
-        let Some(index) = self.present.dir_at(dir.as_bytes()) else {
-            return Ok(());
-        };
+        let Some(index) = self.present.dir_at(dir.as_bytes()) else { return Ok(()) };
         for entry in self.target_side.entries(dir, tree)? {
             let executable = match entry.mode {
                 EntryMode::File => false,
                 EntryMode::Executable => true,
                 EntryMode::Directory | EntryMode::Symlink | EntryMode::Nested => continue,
             };
-            let Some(now) = self.present.find_kind(index, &entry.name, false) else {
-                continue;
-            };
+            let Some(now) = self.present.find_kind(index, &entry.name, false) else { continue };
             let is_file = matches!(now.kind, EntryKind::File | EntryKind::Executable);
             if !is_file || now.id != entry.id {
                 continue;
@@ -317,9 +313,7 @@ impl Planner<'_> {
     }
 
     fn is_a_directory(&self, path: &RelPath) -> bool {
-        let Some((parent, name)) = path.split() else {
-            return true;
-        };
+        let Some((parent, name)) = path.split() else { return true };
         let dir = self.root.open_beneath(parent.as_bytes());
         dir.and_then(|dir| dir.stat(name)).is_ok_and(|stat| stat.kind == FileKind::Directory)
     }
@@ -347,9 +341,7 @@ impl Planner<'_> {
         wanted: &BTreeMap<RelPath, DirectoryMode>,
         draft: &mut Draft,
     ) -> Result<bool, Error> {
-        let Some(dir) = self.present.dir_at(path.as_bytes()) else {
-            return Ok(false);
-        };
+        let Some(dir) = self.present.dir_at(path.as_bytes()) else { return Ok(false) };
         // One that the rules leave out, and that is entered only for something in it, may have been there before without a word.
         let descends = self.target.extra.is_none()
             && self.present.entry_at(path.as_bytes()).is_some_and(|e| e.descend.is_some());

@@ -145,9 +145,7 @@ impl Planner<'_> {
     /// them out and somebody changed them, so nobody holds them.
     fn name_changed_since(&self, draft: &mut Draft) -> Result<(), Error> {
         for (path, reason) in self.held_and_left_out {
-            let Ok(path) = RelPath::new(path.clone()) else {
-                continue;
-            };
+            let Ok(path) = RelPath::new(path.clone()) else { continue };
             let is_ours = self.is_asked_for(&path) && !self.is_to_be_kept(&path);
             if is_ours
                 && self.target_said_nothing(&path).is_none()
@@ -183,9 +181,7 @@ impl Planner<'_> {
         let mut dir = RelPath::root();
         let mut here = Some((EntryMode::Directory, self.target.tree));
         for name in path.components() {
-            let Some((EntryMode::Directory, id)) = here else {
-                return Ok(None);
-            };
+            let Some((EntryMode::Directory, id)) = here else { return Ok(None) };
             let entries = self.target_side.entries(&dir, &id)?;
             here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
             dir = dir.join(name);
@@ -393,9 +389,7 @@ impl Planner<'_> {
         let mut dir = StatCache::ROOT;
         let mut names = path.components().peekable();
         while let Some(name) = names.next() {
-            let Some(entry) = self.present.find(dir, name) else {
-                break;
-            };
+            let Some(entry) = self.present.find(dir, name) else { break };
             if let Some(reason) = entry.kind.left_out() {
                 let is_above = names.peek().is_some();
                 // What the checkpoint has in a directory was looked at, whatever the rules say; one that could not be is left alone.
@@ -413,9 +407,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn is_taken(&self, path: &RelPath) -> bool {
-        let Some((parent, name)) = path.split() else {
-            return true;
-        };
+        let Some((parent, name)) = path.split() else { return true };
         match self.root.open_beneath(parent.as_bytes()) {
             // What cannot be looked at is there: in a directory that may be listed and not entered, say.
             Ok(dir) => !matches!(dir.stat_opt(name), Ok(None)),

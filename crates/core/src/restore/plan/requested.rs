@@ -111,9 +111,7 @@ impl Planner<'_> {
             draft.kept.entry(kept.path).or_insert(kept.why);
         }
         for (bytes, reason) in self.target_left_out.into_iter().flatten() {
-            let Ok(path) = RelPath::new(bytes.clone()) else {
-                continue;
-            };
+            let Ok(path) = RelPath::new(bytes.clone()) else { continue };
             let is_loss = !reason.is_rule() && !reason.is_foreign() && self.is_asked_for(&path);
             if is_loss && !self.is_to_be_kept(&path) && self.is_gone(&path) {
                 let why = KeptWhy::LeftOut(*reason);

@@ -203,9 +203,7 @@ impl Blind {
 
     /// What names that are one here have in common.
     fn key(self, name: &[u8]) -> Vec<u8> {
-        let Ok(text) = std::str::from_utf8(name) else {
-            return name.to_vec();
-        };
+        let Ok(text) = std::str::from_utf8(name) else { return name.to_vec() };
         if name.is_ascii() {
             return if self.to_case { name.to_ascii_lowercase() } else { name.to_vec() };
         }

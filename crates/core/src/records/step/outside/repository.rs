@@ -108,9 +108,7 @@ impl Repository {
             let (from, to) = (where_to(&self.head), where_to(&now.head));
             words.push(format!("HEAD moved from {from} to {to}"));
         }
-        let (Some(before), Some(after)) = (self.sums, now.sums) else {
-            return words;
-        };
+        let (Some(before), Some(after)) = (self.sums, now.sums) else { return words };
         if before.branches != after.branches {
             words.extend(self.branches_changed(now));
         }
@@ -285,13 +283,9 @@ fn sum(bytes: &[u8]) -> u64 {
 /// The branches that linked worktrees have checked out.
 fn checked_out_elsewhere(shared: &Dir) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let Ok(worktrees) = shared.open_beneath(b"worktrees") else {
-        return found;
-    };
+    let Ok(worktrees) = shared.open_beneath(b"worktrees") else { return found };
     for entry in worktrees.entries().unwrap_or_default().into_iter().take(MAX_WORKTREES) {
-        let Ok(dir) = worktrees.open_dir(&*entry.name) else {
-            continue;
-        };
+        let Ok(dir) = worktrees.open_dir(&*entry.name) else { continue };
         let head = dir.read_opt("HEAD", MAX_HEAD_BYTES).ok().flatten();
         let head = head.map(|head| String::from_utf8_lossy(head.trim_ascii()).into_owned());
         let branch = head.as_deref().and_then(|head| head.strip_prefix("ref:"));
