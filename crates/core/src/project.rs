@@ -42,13 +42,15 @@ use crate::types::settings::Settings;
 use crate::undo::Undone;
 
 impl EngineOptions {
-    /// The defaults with Herma's home at `home`: the system's clock, no settings of the user's.
+    /// The defaults with Herma's home at `home`: the system's clock, default settings. `config.yaml` is not read, and no
+    /// directory counts as the user's own, which is never a project.
     pub fn at(home: impl Into<PathBuf>) -> Self {
         let clock = Arc::new(SystemClock);
         Self { home: home.into(), user_home: None, clock, settings: Settings::default() }
     }
 
-    /// The same for the present user: the home is `$HERMES_HOME`, or else `~/.hermes`.
+    /// The defaults of whoever runs the program: Herma's home is `$HERMES_HOME`, or else `~/.hermes`, and `$HOME` is never a
+    /// project.
     pub fn of_user() -> Result<Self, Error> {
         let set =
             |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -60,7 +62,7 @@ impl EngineOptions {
 }
 
 impl Project {
-    /// The project `path` belongs to, with the defaults of the present user.
+    /// The project `path` belongs to, with [`EngineOptions::of_user`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, EngineOptions::of_user()?)
     }
