@@ -61,6 +61,7 @@ pub fn run(args: &[String]) -> Result<()> {
     let mut results = Results::read(&file)?;
     let places = Places {
         herma: program(&options)?,
+        before: options.before.clone(),
         stores: place.join("stores"),
         peers: place.join("peers"),
     };
@@ -138,9 +139,7 @@ fn measure_section(
         Section::Checkpoints => {
             sections::checkpoints::measure(places, place, options.is_full)?.finish(results);
         }
-        Section::Hooks => {
-            sections::hooks::measure(&places.herma, place, options.rounds)?.finish(results)
-        }
+        Section::Hooks => sections::hooks::measure(places, place, options.rounds)?.finish(results),
         Section::Keeping => {
             Keeping::new(places, place.join("keeping"), options)?.measure()?.finish(results)
         }

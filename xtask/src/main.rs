@@ -82,8 +82,7 @@ Usage: cargo xtask <COMMAND>
       --only SECTION        Only `saving`, `hooks`, `checkpoints`, `keeping`, `big-file`, `sessions`, `python`, or
                             `report`, which measures nothing (can be repeated) [default: the first four]
       --size SIZE           `small`, `medium`, `large`, `huge` (250, 6,500, 80,000, 1,000,000 files), a number, or `kernel`,
-                            Debian's kernel source, which is installed (can be repeated) [default: all but huge, and 1,500
-                            and 20,000]
+                            Debian's kernel source, which is installed (can be repeated) [default: all but huge]
       --tree PATH           A copy of this tree instead
       --full                Also a million files, a file of 1 GiB, sessions, 10,000 checkpoints, 2,000 states
       --rounds N            Interleaved rounds [default: 11]
@@ -92,6 +91,7 @@ Usage: cargo xtask <COMMAND>
       --without PROGRAM     Leave out `git`, `jj`, `restic`, `borg` or `hermes-agent` (can be repeated)
       --out DIR             Where the results go instead, with a report of their own
       --herma PATH          Measure this program instead of building one
+      --before PATH         Also the program of an earlier day, in turns
   secrets DIR…              Counts the files that look like they hold a secret; fails at more than one in a
                             thousand, which in public trees are false hits
   skips FILE                Lists and counts the tests that could not run and wrote so to this file (HERMA_SKIPPED);

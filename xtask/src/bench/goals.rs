@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use super::peers::HermaKind;
 use super::results::Results;
-use super::sections::{hooks, keeping, latency, saving};
+use super::sections::{checkpoints, hooks, keeping, latency, saving};
 
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";
@@ -45,6 +46,7 @@ pub struct Found {
 const LARGE_WALK: At = (LARGE, saving::WALK, saving::NOBODY);
 const KERNEL_WALK: At = (KERNEL, saving::WALK, saving::NOBODY);
 const LARGE_STEP_WALK: At = (LARGE, saving::STEP_WALK, saving::NOBODY);
+const KERNEL_STEP_WALK: At = (KERNEL, saving::STEP_WALK, saving::NOBODY);
 const LARGE_RESTORE_WALK: At = (LARGE, saving::RESTORE_WALK, saving::NOBODY);
 const LARGE_ONE: At = (LARGE, saving::ONE, saving::HERMA);
 const LARGE_SAME: At = (LARGE, saving::SAME, saving::HERMA);
@@ -169,6 +171,36 @@ pub const GOALS: &[Goal] = &[
         Bound::None,
     ),
     goal(
+        "80,000 files: undo of a step / bare walk",
+        (LARGE, saving::UNDO, saving::HERMA),
+        &[LARGE_STEP_WALK],
+        Bound::AtMost(1.8),
+    ),
+    goal(
+        "80,000 files: restore across a step / bare walk",
+        (LARGE, saving::RESTORE_STEP, saving::HERMA),
+        &[LARGE_STEP_WALK],
+        Bound::AtMost(2.0),
+    ),
+    goal(
+        "kernel source: undo of a step / bare walk",
+        (KERNEL, saving::UNDO, saving::HERMA),
+        &[KERNEL_STEP_WALK],
+        Bound::AtMost(1.8),
+    ),
+    goal(
+        "kernel source: restore across a step / bare walk",
+        (KERNEL, saving::RESTORE_STEP, saving::HERMA),
+        &[KERNEL_STEP_WALK],
+        Bound::AtMost(2.0),
+    ),
+    goal(
+        "the last 20 steps: of 5,000 / of 500",
+        (checkpoints::SUBJECT, checkpoints::STEPS_20, checkpoints::MANY_STEPS),
+        &[(checkpoints::SUBJECT, checkpoints::STEPS_20, checkpoints::FEW_STEPS)],
+        Bound::AtMost(1.2),
+    ),
+    goal(
         "200 checkpoints: size / git gc",
         COLLECTED,
         &[(keeping::SUBJECT, keeping::SIZE, keeping::GIT_GC)],
@@ -187,6 +219,12 @@ pub const GOALS: &[Goal] = &[
         Bound::None,
     ),
     goal(
+        "100,000 files: time of a collection / git gc",
+        (keeping::SUBJECT, keeping::COLLECT_MANY, keeping::HERMA),
+        &[(keeping::SUBJECT, keeping::COLLECT_MANY, keeping::GIT_GC)],
+        Bound::AtMost(2.0),
+    ),
+    goal(
         "1,000,000 files / 80,000 files, nothing changed",
         (HUGE, saving::SAME, saving::HERMA),
         &[LARGE_SAME],
@@ -197,6 +235,24 @@ pub const GOALS: &[Goal] = &[
         (hooks::SUBJECT, hooks::BEFORE, "herma"),
         &[(hooks::SUBJECT, hooks::WALK, "herma"), (hooks::SUBJECT, hooks::START, "herma")],
         Bound::AtMost(1.5),
+    ),
+    goal(
+        "6,500 files: hook before a tool / the program before",
+        (hooks::SUBJECT, hooks::BEFORE, hooks::HERMA),
+        &[(hooks::SUBJECT, hooks::BEFORE, hooks::BEFORE_HERMA)],
+        Bound::AtMost(1.2),
+    ),
+    goal(
+        "80,000 files: nothing changed / the program before",
+        LARGE_SAME,
+        &[(LARGE, saving::SAME, HermaKind::Before.name())],
+        Bound::None,
+    ),
+    goal(
+        "80,000 files: 1 file changed / the program before",
+        LARGE_ONE,
+        &[(LARGE, saving::ONE, HermaKind::Before.name())],
+        Bound::None,
     ),
 ];
 

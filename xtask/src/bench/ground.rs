@@ -4,6 +4,7 @@
 //! done. Changes are lines added at the end of files, so that cutting the files off makes the tree what it
 //! was, and it can be used again.
 
+use std::collections::HashSet;
 use std::fs;
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
@@ -71,6 +72,20 @@ impl Ground {
         }
         let largest = largest_directory(&files);
         Ok(Self { root, twin: None, stamp: None, files, largest, is_renamed: false, changed: 0 })
+    }
+
+    /// Takes every other file away: not all programs leave out the same, and all shall do the same work. Says how many
+    /// they were.
+    pub fn keep_only(&mut self, kept: &HashSet<PathBuf>) -> Result<usize> {
+        let (files, others) = std::mem::take(&mut self.files)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(path, _)| kept.contains(path));
+        for root in self.roots() {
+            others.iter().try_for_each(|(path, _)| fs::remove_file(root.join(path)))?;
+        }
+        self.largest = largest_directory(&files);
+        self.files = files;
+        Ok(others.len())
     }
 
     /// The tree.

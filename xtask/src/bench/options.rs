@@ -13,6 +13,8 @@ pub struct Options {
     pub rounds: usize,
     pub is_full: bool,
     pub herma: Option<PathBuf>,
+    /// The program of an earlier day, which does the same in turns.
+    pub before: Option<PathBuf>,
     pub history: Option<PathBuf>,
     pub sessions: usize,
     /// Programs that are not asked.
@@ -64,9 +66,7 @@ const SECTIONS: [(&str, Section); 8] = [
 /// What a run does that was not told.
 const USUAL_SECTIONS: [Section; 4] =
     [Section::Saving, Section::Hooks, Section::Checkpoints, Section::Keeping];
-/// The sizes between the two that are measured in all ways make the curve over the number of files.
-const USUAL_SIZES: [Size; 6] =
-    [Size::Small, Size::Files(1_500), Size::Medium, Size::Files(20_000), Size::Large, Size::Kernel];
+const USUAL_SIZES: [Size; 4] = [Size::Small, Size::Medium, Size::Large, Size::Kernel];
 
 impl Size {
     fn parse(word: &str) -> Result<Self> {
@@ -124,6 +124,7 @@ impl Options {
             rounds: 11,
             is_full: false,
             herma: None,
+            before: None,
             history: None,
             sessions: 300_000,
             without: Vec::new(),
@@ -145,6 +146,7 @@ impl Options {
                 "--tree" => options.tree = Some(PathBuf::from(value).canonicalize()?),
                 "--history" => options.history = Some(PathBuf::from(value).canonicalize()?),
                 "--herma" => options.herma = Some(PathBuf::from(value).canonicalize()?),
+                "--before" => options.before = Some(PathBuf::from(value).canonicalize()?),
                 "--out" => options.out = Some(value.into()),
                 _ => return Err(format!("bench: unknown option {name}").into()),
             }

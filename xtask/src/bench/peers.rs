@@ -80,6 +80,8 @@ pub enum Restored {
 pub struct Places {
     /// The program that is measured.
     pub herma: PathBuf,
+    /// That of an earlier day, if it takes part.
+    pub before: Option<PathBuf>,
     /// Stores go below this.
     pub stores: PathBuf,
     /// Installed peers are below this.

@@ -1,5 +1,6 @@
 //! Herma itself, as one whole process for each thing it is asked.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,9 +8,9 @@ use std::time::Duration;
 
 use super::{Peer, Places, Restored, first_line, memory_of};
 use crate::Result;
-use crate::bench::disk;
 use crate::bench::measure::time;
 use crate::bench::sections::latency::wait_for_cleaning;
+use crate::bench::{disk, measure};
 
 /// A home with its settings.
 pub struct Herma {
@@ -26,6 +27,8 @@ pub enum Kind {
     Plain,
     /// It has as many checkpoints as it may, and is cleaned in the background.
     AtTheCap,
+    /// The program of an earlier day.
+    Before,
 }
 
 impl Kind {
@@ -37,6 +40,7 @@ impl Kind {
         match self {
             Self::Plain => "herma",
             Self::AtTheCap => "herma at the cap",
+            Self::Before => "herma before",
         }
     }
 }
@@ -45,7 +49,10 @@ impl Herma {
     /// A home for `root`.
     pub fn new(places: &Places, root: &Path, kind: Kind) -> Self {
         Self {
-            program: places.herma.clone(),
+            program: match (kind, &places.before) {
+                (Kind::Before, Some(before)) => before.clone(),
+                _ => places.herma.clone(),
+            },
             root: root.to_owned(),
             home: places.store(kind.name()),
             kind,
@@ -71,6 +78,26 @@ impl Herma {
 
     fn save_command(&self) -> Command {
         self.command(&["save", "-m", "bench"])
+    }
+
+    /// The files of the last save. They are of one project.
+    pub fn saved_files(&self) -> Result<HashSet<PathBuf>> {
+        let git = |args: &[&str]| {
+            let mut git = herma_testkit::git::command();
+            git.env("GIT_DIR", self.home.join("checkpoints/store")).args(args);
+            measure::time_and_output(&mut git).map(|(_, output)| output)
+        };
+        let refs = git(&["for-each-ref", "--format=%(refname)", "refs/hermes"])?;
+        let newest = refs.lines().next_back().ok_or("nothing was saved")?;
+        let names = git(&["ls-tree", "-r", "-z", "--name-only", newest])?;
+        Ok(names.split_terminator('\0').map(PathBuf::from).collect())
+    }
+
+    /// Saves, and says what the checkpoint is called.
+    pub fn saved_id(&self) -> Result<String> {
+        let (_, output) = measure::time_and_output(&mut self.command(&["save", "--json"]))?;
+        let saved: serde_json::Value = serde_json::from_str(&output)?;
+        Ok(saved["checkpoint"]["id"].as_str().ok_or("a save without an id")?.to_owned())
     }
 
     /// A program that exits with 0 and saves nothing is very fast.
@@ -101,7 +128,7 @@ impl Peer for Herma {
         disk::make_anew(&self.home)?;
         let most = match self.kind {
             Kind::AtTheCap => Kind::CAP,
-            Kind::Plain => 0,
+            Kind::Plain | Kind::Before => 0,
         };
         fs::write(
             self.home.join("config.yaml"),

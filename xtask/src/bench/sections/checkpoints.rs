@@ -17,6 +17,10 @@ pub const LIST_20: &str = "list of 20";
 pub const LIST_ALL: &str = "list of all";
 pub const DIFF: &str = "diff of the last two";
 pub const COLLECT: &str = "collection";
+pub const STEPS_20: &str = "the last 20 steps";
+pub const FEW_STEPS: &str = "herma, of 500";
+pub const MANY_STEPS: &str = "herma, of 5,000";
+const STEP_COUNTS: [(&str, usize); 2] = [(FEW_STEPS, 500), (MANY_STEPS, 5_000)];
 
 const COUNTS: [usize; 6] = [10, 50, 200, 500, 1_000, 2_000];
 const MORE_COUNTS: [usize; 2] = [5_000, 10_000];
@@ -47,6 +51,7 @@ pub fn measure(places: &Places, place: &Path, is_full: bool) -> Result<Recorder>
         histories.grow(*count)?;
         histories.look(*count as u64)?;
     }
+    histories.steps()?;
     histories.ground.put_back()?;
     Ok(histories.record)
 }
@@ -76,6 +81,31 @@ impl Histories {
                 git.save()?;
             }
             self.count += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether the last steps are found as soon among many as among few.
+    fn steps(&mut self) -> Result<()> {
+        self.herma.prepare()?;
+        let mut made = 0;
+        for (name, count) in STEP_COUNTS {
+            eprintln!("── steps, until there are {count}");
+            while made < count {
+                made += 1;
+                let call = format!("call {made}");
+                let step = |args: &[&str]| {
+                    let mut command = self.herma.command(&["step"]);
+                    time(command.args(args).args(["--call", &call]))
+                };
+                step(&["begin", "--agent", "bench", "--tool", "edit"])?;
+                self.ground.change(1)?;
+                step(&["end"])?;
+            }
+            for _ in 0..ROUNDS {
+                let spent = time(&mut self.herma.command(&["steps", "-n", "20"]))?;
+                self.record.time(STEPS_20, name, spent);
+            }
         }
         Ok(())
     }

@@ -11,12 +11,15 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::bench::measure::time;
 use crate::bench::options::Size;
+use crate::bench::peers::{HermaKind, Places};
 use crate::bench::results::Recorder;
 use crate::bench::{disk, tree, walk};
 
 pub const SUBJECT: &str = "hooks";
 pub const WALK: &str = "bare walk";
 pub const START: &str = "program start";
+pub const HERMA: &str = HermaKind::Plain.name();
+pub const BEFORE_HERMA: &str = HermaKind::Before.name();
 pub const BEFORE: &str = "hook before a tool";
 const NAMES: [&str; 7] = [
     WALK,
@@ -29,31 +32,40 @@ const NAMES: [&str; 7] = [
 ];
 
 struct Hooks {
+    /// In tables.
+    name: &'static str,
     herma: PathBuf,
     root: PathBuf,
     home: PathBuf,
 }
 
 /// Measures below `place`.
-pub fn measure(herma: &Path, place: &Path, rounds: usize) -> Result<Recorder> {
+pub fn measure(places: &Places, place: &Path, rounds: usize) -> Result<Recorder> {
     // A project of ordinary size.
     let files = Size::Medium.files();
     let root = place.join(format!("tree-{files}"));
     tree::ensure(&root, files)?;
-    let home = place.join("hooks-home");
-    disk::make_anew(&home)?;
     let mut record = Recorder::new(SUBJECT);
     record.about("nothing changed since the last checkpoint");
     record.tree(walk::walk(&root)?);
-    let hooks = Hooks { herma: herma.to_owned(), root, home };
-    time(&mut hooks.save())?;
+    let before = places.before.as_ref().map(|before| (BEFORE_HERMA, before));
+    let mut programs = Vec::new();
+    for (name, herma) in [(HERMA, &places.herma)].into_iter().chain(before) {
+        let home = place.join(format!("hooks-home of {name}"));
+        disk::make_anew(&home)?;
+        let hooks = Hooks { name, herma: herma.clone(), root: root.clone(), home };
+        time(&mut hooks.save())?;
+        programs.push(hooks);
+    }
     // They are short: more of them say more.
     for round in 0..=rounds * 3 {
-        let times = hooks.one_round(round)?;
-        // Round zero only warms up.
-        if round > 0 {
-            for (name, time) in NAMES.iter().zip(times) {
-                record.time(name, "herma", time);
+        for hooks in &programs {
+            let times = hooks.one_round(round)?;
+            // Round zero only warms up.
+            if round > 0 {
+                for (work, time) in NAMES.iter().zip(times) {
+                    record.time(work, hooks.name, time);
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::bench::measure::time;
 use crate::bench::options::Options;
 use crate::bench::peers::{Places, install};
 use crate::bench::results::Recorder;
-use crate::bench::{PEAK_MEMORY, disk, measure};
+use crate::bench::{PEAK_MEMORY, disk, measure, tree};
 
 pub const SUBJECT: &str = "keeping";
 /// The subject of a long history, so that the usual one keeps its figures beside it.
@@ -33,7 +33,8 @@ const PACKS: [&str; 2] = [".pack", ".idx"];
 pub const SIZE: &str = "size of the store";
 pub const SIZES: &str = "size of the store, by checkpoints";
 pub const COLLECT: &str = "collection";
-pub const MEMORY: &str = "peak memory, collection";
+pub const COLLECT_MANY: &str = "collection, 100,000 files";
+const MANY_FILES: usize = 100_000;
 pub const SAVE: &str = "save, one state of the history";
 
 pub const BEFORE: &str = "herma, one pack per checkpoint";
@@ -95,7 +96,8 @@ impl Keeping {
     /// Measures it all.
     pub fn measure(mut self) -> Result<Recorder> {
         self.replay()?;
-        self.collect()?;
+        self.collect(COLLECT, &self.place.join("home"))?;
+        self.collect_many_files()?;
         latency::measure(&self.herma, &self.place.join("latency"), &mut self.record)?;
         Ok(self.record)
     }
@@ -164,7 +166,7 @@ impl Keeping {
             sizes.push((RESTIC, bytes));
         }
         for name in self.means() {
-            time(&mut self.collection(name)?)?;
+            time(&mut self.collection(name, home)?)?;
             let bytes = disk::bytes_below(&objects(&self.copied()), &PACKS)?;
             sizes.push((name, bytes));
         }
@@ -186,21 +188,33 @@ impl Keeping {
         }
     }
 
-    /// Collects copies of the store by all means there are, in turns.
-    fn collect(&mut self) -> Result<()> {
+    /// Collects copies of a store by all means there are, in turns.
+    fn collect(&mut self, work: &str, home: &Path) -> Result<()> {
         for round in 0..ROUNDS {
-            eprintln!("── collection, round {} of {ROUNDS}", round + 1);
+            eprintln!("── {work}, round {} of {ROUNDS}", round + 1);
             for name in self.means() {
-                let spent = time(&mut self.collection(name)?)?;
-                self.record.time(COLLECT, name, spent);
+                let spent = time(&mut self.collection(name, home)?)?;
+                self.record.time(work, name, spent);
             }
         }
         for name in self.means() {
-            let command = self.collection(name)?;
+            let command = self.collection(name, home)?;
             let memory = measure::peak_memory(PEAK_MEMORY, &command)?;
-            self.record.bytes(MEMORY, name, memory);
+            self.record.bytes(&format!("peak memory, {work}"), name, memory);
         }
         Ok(())
+    }
+
+    /// There is next to nothing to gain in a large tree of which one file changed twice: that is noticed soon.
+    fn collect_many_files(&mut self) -> Result<()> {
+        let (work, home) = (self.work(), self.place.join("home of many"));
+        disk::make_anew(&work)?;
+        tree::generate(&work, MANY_FILES)?;
+        for state in 0..3 {
+            std::fs::write(work.join("changed"), [state; 100])?;
+            time(self.herma(&home).args(["save", "-m", "bench"]))?;
+        }
+        self.collect(COLLECT_MANY, &home)
     }
 
     fn copied(&self) -> PathBuf {
@@ -214,10 +228,10 @@ impl Keeping {
     }
 
     /// A fresh copy of the store, and the command that collects it.
-    fn collection(&self, name: &str) -> Result<Command> {
+    fn collection(&self, name: &str, home: &Path) -> Result<Command> {
         let copy = self.copied();
         disk::make_anew(&copy)?;
-        disk::copy(&self.place.join("home"), &copy)?;
+        disk::copy(home, &copy)?;
         if name == HERMA {
             let mut command = self.herma(&copy);
             command.args(["checkpoints", "gc"]);

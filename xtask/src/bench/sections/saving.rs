@@ -28,8 +28,9 @@ pub const ONE: &str = "save, 1 file changed";
 pub const HUNDRED: &str = "save, 100 files changed";
 pub const PERCENT: &str = "save, 1 % of the files changed";
 pub const RENAME: &str = "save, the largest directory renamed";
-pub const CHANGES: &str = "save, by number of changed files";
 pub const STEP: &str = "step begin and end, 1 file changed";
+pub const UNDO: &str = "undo of a step that changed 1 file";
+pub const RESTORE_STEP: &str = "restore of the checkpoint before a step";
 pub const RUN: &str = "run of a command that changes 1 file";
 pub const START: &str = "program start";
 pub const RESTORE_ONE: &str = "restore, 1 file changed";
@@ -52,10 +53,6 @@ const FEW: usize = 3;
 
 /// A first save takes seconds, in which the machine may have other work.
 const FIRST_ROUNDS: usize = 5;
-
-/// The numbers of changed files that make a curve, and whose saves do.
-const CHANGE_COUNTS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
-pub const CHANGE_PEERS: [&str; 3] = [HERMA, "git", "jj"];
 
 /// The subject of one size.
 pub fn subject(size: &str) -> String {
@@ -82,12 +79,19 @@ impl<'a> Saving<'a> {
         size: &Size,
     ) -> Result<Self> {
         let is_for_everybody = size.is_for_everybody();
-        let ground = match (&options.tree, size) {
+        let mut ground = match (&options.tree, size) {
             (Some(tree), Size::Given) => Ground::copied(place, tree, is_for_everybody)?,
             (_, Size::Kernel) => Ground::copied(place, &place.join(kernel::TREE), true)?,
             _ => Ground::generated(place, size.files(), is_for_everybody)?,
         };
         let mut record = Recorder::new(subject(&size.name()));
+        if matches!(size, Size::Kernel | Size::Given) {
+            let mut herma = Herma::new(places, ground.root(), HermaKind::Plain);
+            herma.prepare()?;
+            herma.first()?;
+            let others = ground.keep_only(&herma.saved_files()?)?;
+            record.note(format!("{others} files that rules leave out were taken away"));
+        }
         record.tree(walk::walk(ground.root())?);
         let mut saving =
             Self { options, places, ground, peers: Vec::new(), is_for_everybody, record };
@@ -115,6 +119,9 @@ impl<'a> Saving<'a> {
     fn choose_others(&mut self, root: &Path) {
         let places = self.places;
         self.join(HERMA, || Ok(Herma::new(places, root, HermaKind::AtTheCap)));
+        if places.before.is_some() {
+            self.join("herma", || Ok(Herma::new(places, root, HermaKind::Before)));
+        }
         self.join("git", || Git::with_untracked_cache(places, root));
         if let Some(twin) = self.ground.twin().map(Path::to_owned) {
             self.join("jj", || Jj::new(places, &twin));
@@ -146,7 +153,6 @@ impl<'a> Saving<'a> {
         self.rounds()?;
         if self.is_for_everybody {
             self.kinds_of_change()?;
-            self.by_number_of_changes()?;
             self.other_commands()?;
             self.restores()?;
         }
@@ -239,25 +245,6 @@ impl<'a> Saving<'a> {
             }
         }
         Ok(())
-    }
-
-    fn by_number_of_changes(&mut self) -> Result<()> {
-        if self.ground.len() < CHANGE_COUNTS[CHANGE_COUNTS.len() - 1] {
-            return Ok(());
-        }
-        for round in 1..=FEW {
-            for count in CHANGE_COUNTS {
-                self.say(&format!("{count} files changed, round {round} of {FEW}"));
-                self.ground.change(count)?;
-                for peer in &mut self.peers {
-                    if CHANGE_PEERS.contains(&peer.name()) {
-                        let spent = peer.save()?;
-                        self.record.time_at(CHANGES, peer.name(), count as u64, spent);
-                    }
-                }
-            }
-        }
-        self.save_all(CHANGES, 0)
     }
 
     /// Saves once more without counting, when all times are old enough to be trusted.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{DIFF, FEW, HERMA, RUN, START, STEP, STEP_WALK, Saving, VERIFY};
+use super::{DIFF, FEW, HERMA, RESTORE_STEP, RUN, START, STEP, STEP_WALK, Saving, UNDO, VERIFY};
 use crate::Result;
 use crate::bench::measure::time;
-use crate::bench::peers::{Git, Herma, HermaKind};
+use crate::bench::peers::{Git, Herma, HermaKind, Peer};
 
 const GIT: &str = "git";
 const READ_DATA: &str = "verify, every file read";
@@ -20,6 +20,10 @@ impl Saving<'_> {
             self.walk(STEP_WALK)?;
             let step = self.step(&herma, round)?;
             self.record.time(STEP, HERMA, step);
+            self.go_back(&herma, UNDO, &["undo", "--session", &call(round)])?;
+            let saved = herma.saved_id()?;
+            self.step(&herma, round + self.options.rounds)?;
+            self.go_back(&herma, RESTORE_STEP, &["restore", &saved])?;
             let file = self.ground.paths(1)[0].to_owned();
             let mut run = herma.command(&["run", "--", "sh", "-c", "echo \"$1\" >> \"$0\""]);
             let run = time(run.arg(file).arg(format!("run {round}")))?;
@@ -55,15 +59,31 @@ impl Saving<'_> {
         takes_part.then(|| Git::new(self.places, self.ground.root()).ok())?
     }
 
+    /// Goes back over the step that was just made, and sees that it did.
+    fn go_back(&mut self, herma: &Herma, work: &str, args: &[&str]) -> Result<()> {
+        let after = self.ground.content(herma.root(), 1)?;
+        let spent = time(&mut herma.command(args))?;
+        self.record.time(work, HERMA, spent);
+        match self.ground.content(herma.root(), 1)? == after {
+            true => Err(format!("herma: {work}: the file stayed as it was").into()),
+            false => Ok(()),
+        }
+    }
+
     /// Both halves of a step around a change, which takes no time itself.
     fn step(&mut self, herma: &Herma, round: usize) -> Result<Duration> {
-        let call = format!("call {round}");
+        let call = call(round);
         let step = |args: &[&str]| {
             let mut command = herma.command(&["step"]);
             time(command.args(args).args(["--call", &call]))
         };
-        let begin = step(&["begin", "--agent", "bench", "--tool", "edit"])?;
+        let begin = step(&["begin", "--agent", "bench", "--tool", "edit", "--session", &call])?;
         self.ground.change(1)?;
         Ok(begin + step(&["end"])?)
     }
+}
+
+/// What the agent calls a step and the session it is alone in.
+fn call(round: usize) -> String {
+    format!("call {round}")
 }
