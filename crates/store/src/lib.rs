@@ -18,7 +18,6 @@ pub mod error;
 pub mod fuzzing;
 pub mod gc;
 pub mod id;
-pub mod id_prefix;
 pub mod id_table;
 pub mod in_parallel;
 pub mod layout;

@@ -85,9 +85,7 @@ impl Project {
         let mut notes = Vec::new();
         let extra = store_extra(&writer, state)?;
         let count = |before| count_changes(store, before, state, &writer);
-        // Only the commit, which says how many lines, is still to come.
-        let (counted, ()) = in_parallel(|| before.map(count).transpose(), || writer.hash_ahead(1));
-        let changes = counted.unwrap_or_else(|e| {
+        let changes = before.map(count).transpose().unwrap_or_else(|e| {
             notes.push(format!("the changes could not be counted: {e}"));
             None
         });

@@ -58,7 +58,7 @@ impl Packed {
         let pack = paths.find(|path| path.extension().is_some_and(|e| e == "pack"));
         let mut packed =
             Self { _directory: directory, repository, pack: pack.unwrap(), known: Known::new() };
-        let ids: Vec<ObjectId> = packed.objects().all_ids().unwrap().flatten().collect();
+        let ids: Vec<ObjectId> = listed(&packed.objects());
         packed.known = packed.as_git_reads(&ids);
         assert_eq!(packed.known.len(), ids.len(), "git reads every object");
         packed
@@ -202,7 +202,7 @@ fn a_changed_index_never_makes_us_read_wrong_bytes() {
         mutate(&mut Random::new(seed), &mut bytes);
         put(&path, &bytes);
         let objects = packed.objects();
-        let listed: Vec<ObjectId> = objects.all_ids().unwrap().flatten().take(1000).collect();
+        let listed: Vec<ObjectId> = listed(&objects);
         for id in packed.known.keys().chain(&listed) {
             if let Ok(object) = objects.read(id) {
                 let found = (object.kind, object.data);
@@ -210,6 +210,13 @@ fn a_changed_index_never_makes_us_read_wrong_bytes() {
             }
         }
     }
+}
+
+/// What the indexes of the packs list, as far as they can be read.
+fn listed(objects: &Objects) -> Vec<ObjectId> {
+    let packs = objects.packs().unwrap();
+    let entries = packs.iter().flat_map(|pack| pack.index().entries()).flatten();
+    entries.map(|(id, _)| id).take(1000).collect()
 }
 
 /// A tree of random names, in git's order.

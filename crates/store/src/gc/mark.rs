@@ -22,15 +22,6 @@ use crate::objects::{ObjectError, Objects};
 /// File names are remembered for finding what a moved file may resemble; beyond this many, no more.
 const MAX_NAMES: usize = 1 << 18;
 
-/// A live object that cannot be read.
-#[derive(Debug)]
-pub struct Unreadable {
-    /// The object.
-    pub id: ObjectId,
-    /// What is wrong with it.
-    pub error: ObjectError,
-}
-
 /// A walk over live objects; see the module.
 pub struct Walk<'a> {
     objects: &'a Objects,
@@ -43,7 +34,8 @@ pub struct Walk<'a> {
     /// Objects that cannot even be told what they are, and so have no place.
     lost: HashSet<ObjectId>,
     by_name: HashMap<BString, ObjectId>,
-    unreadable: Vec<Unreadable>,
+    /// Live objects that cannot be read.
+    unreadable: Vec<ObjectId>,
     /// What commits name as their receipts.
     receipts: Vec<ObjectId>,
     /// How many objects had been met when stock was taken.
@@ -122,14 +114,12 @@ impl<'a> Walk<'a> {
 
     /// Notes objects that were met but are not in the store.
     pub fn note_missing(&mut self, missing: &BTreeSet<ObjectId>) {
-        let known: BTreeSet<ObjectId> = self.unreadable.iter().map(|found| found.id).collect();
-        for id in missing.difference(&known) {
-            self.unreadable.push(Unreadable { id: *id, error: ObjectError::Missing { id: *id } });
-        }
+        let known: BTreeSet<ObjectId> = self.unreadable.iter().copied().collect();
+        self.unreadable.extend(missing.difference(&known));
     }
 
     /// What could not be read.
-    pub fn unreadable(&self) -> &[Unreadable] {
+    pub fn unreadable(&self) -> &[ObjectId] {
         &self.unreadable
     }
 
@@ -305,8 +295,8 @@ impl<'a> Walk<'a> {
         }
         match error {
             ObjectError::Fs(_) | ObjectError::Sink(_) => Err(error.into()),
-            error => {
-                self.unreadable.push(Unreadable { id, error });
+            _ => {
+                self.unreadable.push(id);
                 Ok(())
             }
         }

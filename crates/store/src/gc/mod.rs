@@ -165,7 +165,7 @@ pub fn collect(
     collected.packs_before = inventory.packs.len();
     collected.packs_after = collected.packs_before;
     collected.live = walk.order().len() as u64;
-    let mut lost: BTreeSet<ObjectId> = walk.unreadable().iter().map(|found| found.id).collect();
+    let mut lost: BTreeSet<ObjectId> = walk.unreadable().iter().copied().collect();
     if !lost.is_empty() {
         collected.damaged = damaged(dirs, &objects, &lost)?;
         if !options.despite_damage {
@@ -248,7 +248,7 @@ fn mark_all<'a>(
         let refs = dirs.refs().list("refs")?.refs;
         walk.refs(&refs)?;
         let inventory = Inventory::take(dirs, objects, &walk, doomed)?;
-        let mut missing: BTreeSet<ObjectId> = walk.unreadable().iter().map(|u| u.id).collect();
+        let mut missing: BTreeSet<ObjectId> = walk.unreadable().iter().copied().collect();
         missing.extend(inventory.missing(&walk));
         if missing.is_empty() {
             return Ok((walk, inventory));

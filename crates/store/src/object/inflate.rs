@@ -241,28 +241,10 @@ impl Reader {
         size: u64,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), InflateError> {
-        let mut output = std::mem::take(&mut self.scratch().output);
-        let result = self.stream_through(&mut output, size, sink);
-        self.scratch().output = output;
-        result
-    }
-
-    fn stream_through(
-        &mut self,
-        output: &mut [u8],
-        mut left: u64,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), InflateError> {
-        while left > 0 {
-            let most = left.min(output.len() as u64) as usize;
-            let got = self.fill(&mut output[..most])?;
-            if got < most {
-                return Err(InflateError::Corrupt("an object is shorter than its header says"));
-            }
-            sink(&output[..got]).map_err(InflateError::Sink)?;
-            left -= got as u64;
-        }
-        self.expect_end()
+        self.stream_both(size, &mut |_, content| match content {
+            [] => Ok(()),
+            content => sink(content),
+        })
     }
 
     /// Passes the rest of the stream on piece by piece, each as it is in the file and inflated; it must

@@ -5,20 +5,14 @@
 
 use std::ffi::CString;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use herma_fs::sync::atomic::AtomicU32;
-use herma_fs::{Dir, Errno};
+use herma_fs::Dir;
 
 use crate::ObjectId;
-use crate::id_prefix::IdPrefix;
 use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
 use crate::object::inflate::Reader;
 use crate::object::{Kind, Object};
-
-/// Asked more often than this, what there is is listed.
-const OFTEN: u32 = 100;
 
 /// A kind, a space, twenty digits and a zero byte fit.
 const MAX_HEADER_BYTES: usize = 32;
@@ -27,10 +21,8 @@ const MAX_HEADER_BYTES: usize = 32;
 #[derive(Debug)]
 pub struct Loose {
     objects: Arc<Dir>,
-    /// How often it was asked whether there is an object, by who does not mind an old answer.
-    asked: AtomicU32,
-    /// Which directories of objects there were when that had been asked often.
-    fans: OnceLock<Option<[bool; 256]>>,
+    /// Which directories of objects there were when somebody first asked who does not mind an old answer.
+    fans: OnceLock<[bool; 256]>,
 }
 
 /// A loose object whose header has been read.
@@ -47,7 +39,7 @@ pub struct LooseObject {
 impl Loose {
     /// The loose objects below this `objects` directory. Opens nothing.
     pub fn new(objects: Arc<Dir>) -> Self {
-        Self { objects, asked: AtomicU32::new(0), fans: OnceLock::new() }
+        Self { objects, fans: OnceLock::new() }
     }
 
     /// Opens an object and reads its header; `None` when there is no such file.
@@ -82,18 +74,11 @@ impl Loose {
         }
     }
 
-    /// Like [`Loose::contains`], but who asks often is told what was so a moment ago: a save of many new files would else try
-    /// to open a directory for each, and Herma's own stores have none.
+    /// Like [`Loose::contains`], but told what was so a moment ago: a save of many new files would else try to open a directory for
+    /// each, and Herma's own stores have none.
     pub fn contains_listed(&self, id: &ObjectId) -> Result<bool, CopyError> {
-        let is_often = self.asked.fetch_add(1, Ordering::Relaxed) >= OFTEN;
-        let fans = self.fans.get().or_else(|| {
-            let list = || self.list_fans().ok();
-            is_often.then(|| self.fans.get_or_init(list))
-        });
-        match fans {
-            Some(Some(fans)) if !fans[usize::from(id.as_bytes()[0])] => Ok(false),
-            _ => self.contains(id),
-        }
+        let fans = self.fans.get_or_init(|| self.list_fans().unwrap_or([true; 256]));
+        Ok(fans[usize::from(id.as_bytes()[0])] && self.contains(id)?)
     }
 
     /// Is there any object?
@@ -124,15 +109,6 @@ impl Loose {
         self.open(id)?.map(LooseObject::read).transpose()
     }
 
-    /// The ids that begin with these digits.
-    pub fn find_prefix(&self, prefix: &IdPrefix) -> Result<Vec<ObjectId>, CopyError> {
-        let mut found = Vec::new();
-        for first in (0..=u8::MAX).filter(|first| prefix.may_start_with(*first)) {
-            found.extend(self.ids_in(first)?.into_iter().filter(|id| prefix.matches(id)));
-        }
-        Ok(found)
-    }
-
     /// The ids whose first byte is this one, in order. Names that are not ids are not objects.
     pub fn ids_in(&self, first: u8) -> Result<Vec<ObjectId>, CopyError> {
         let Some(dir) = self.open_fan(first)? else { return Ok(Vec::new()) };
@@ -143,17 +119,10 @@ impl Loose {
     }
 
     fn open_fan(&self, first: u8) -> Result<Option<Dir>, CopyError> {
-        // Asked for every object that is new.
-        let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
-        let digits = [digit(first >> 4), digit(first & 15)];
-        let name = CString::new(digits).expect("digits have no zero byte");
-        match self.objects.open_dir_for_walk(&name) {
+        match self.objects.open_dir(format!("{first:02x}").as_str()) {
             Ok(dir) => Ok(Some(dir)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(e) => {
-                let path = self.objects.path();
-                Err(herma_fs::Error::at("open", path, name.to_bytes(), e).into())
-            }
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e.into()),
         }
     }
 }
@@ -201,7 +170,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods)]
-    fn who_asks_often_is_told_what_was_there_a_moment_ago() {
+    fn who_asks_again_is_told_what_was_there_a_moment_ago() {
         let place = tempfile::tempdir().unwrap();
         let put = |id: ObjectId| {
             let (fan, name) = (&id.to_hex()[..2], &id.to_hex()[2..]);
@@ -212,10 +181,8 @@ mod tests {
         let id = |first| ObjectId::from_bytes([first; 20]);
         put(id(0xab));
         let loose = Loose::new(Arc::new(Dir::open(place.path()).unwrap()));
-        for _ in 0..=OFTEN {
-            assert!(loose.contains_listed(&id(0xab)).unwrap());
-            assert!(!loose.contains_listed(&id(0)).unwrap());
-        }
+        assert!(loose.contains_listed(&id(0xab)).unwrap());
+        assert!(!loose.contains_listed(&id(0)).unwrap());
         put(id(0));
         assert!(!loose.contains_listed(&id(0)).unwrap(), "not listed again");
         assert!(loose.contains(&id(0)).unwrap());

@@ -125,14 +125,8 @@ pub enum EntryMode {
 
 impl EntryMode {
     /// The mode as git writes it in a tree.
-    pub const fn tree_bytes(self) -> &'static [u8] {
-        match self {
-            Self::File => b"100644",
-            Self::Executable => b"100755",
-            Self::Symlink => b"120000",
-            Self::Directory => b"40000",
-            Self::Nested => b"160000",
-        }
+    pub fn tree_bytes(self) -> &'static [u8] {
+        self.six_digits().trim_start_matches('0').as_bytes()
     }
 
     /// The mode as six octal digits, as patches show it.

@@ -10,27 +10,21 @@ use std::sync::Arc;
 use crate::ObjectId;
 use crate::object::copy::{CopyError, MEMORY_LIMIT};
 use crate::object::{Kind, Object, delta};
+use crate::objects::Objects;
+use crate::objects::cache::Key;
+use crate::objects::search::find_in_packs;
+use crate::pack::list::PackList;
 use crate::pack::read::{EntryKind, Pack};
 
 /// The most deltas that may build on each other. Git makes no more than 4095.
 pub(crate) const MAX_DELTA_CHAIN: usize = 10_000;
 
 /// Where the base of a delta was found.
-pub enum Base {
+enum Base {
     /// In a pack, at this offset.
     Packed(Arc<Pack>, u64),
     /// Somewhere else, already read.
     Whole(Arc<Object>),
-}
-
-/// Finds the bases of deltas, and remembers those already built.
-pub trait Bases {
-    /// The object with this id, wherever it is stored. The pack of the delta was searched before.
-    fn locate(&self, id: &ObjectId) -> Result<Option<Base>, CopyError>;
-    /// The object at this place, if it was built a short while ago.
-    fn recall(&self, pack: &Pack, offset: u64) -> Option<Arc<Object>>;
-    /// Offers the object at this place for later: other deltas may build on it.
-    fn remember(&self, pack: &Pack, offset: u64, object: &Arc<Object>);
 }
 
 /// A step down a chain.
@@ -46,11 +40,16 @@ impl Cursor {
         Self { pack: Arc::clone(pack), offset, followed: HashSet::new(), steps: 0 }
     }
 
+    fn key(&self) -> Key {
+        Key::Place(self.pack.serial(), self.offset)
+    }
+
     /// Moves to the base; returns it at once if it is not in a pack.
     fn follow(
         &mut self,
         kind: EntryKind,
-        bases: &dyn Bases,
+        objects: &Objects,
+        list: &PackList,
     ) -> Result<Option<Arc<Object>>, CopyError> {
         self.steps += 1;
         if self.steps > MAX_DELTA_CHAIN {
@@ -71,7 +70,7 @@ impl Cursor {
             self.offset = offset;
             return Ok(None);
         }
-        match bases.locate(&id)? {
+        match objects.locate_base(&id, list)? {
             Some(Base::Packed(pack, offset)) => {
                 self.pack = pack;
                 self.offset = offset;
@@ -89,79 +88,103 @@ impl Cursor {
 /// A delta waiting for its base.
 struct Pending {
     pack: Arc<Pack>,
-    offset: u64,
+    key: Key,
     delta: Vec<u8>,
 }
 
-/// Reads the object at `offset`, whole or built from deltas. It is not checked against any id.
-pub fn read(pack: &Arc<Pack>, offset: u64, bases: &dyn Bases) -> Result<Arc<Object>, CopyError> {
-    let mut cursor = Cursor::new(pack, offset);
-    let mut pending = Vec::new();
-    let mut held = 0;
-    let base = loop {
-        if let Some(object) = bases.recall(&cursor.pack, cursor.offset) {
-            break object;
-        }
-        let entry = cursor.pack.entry(cursor.offset)?;
-        let (kind, size) = (entry.kind, entry.size);
-        held = within_limit(held, size)?;
-        let data = entry.read()?;
-        if let EntryKind::Whole(kind) = kind {
-            let object = Arc::new(Object { kind, data });
-            if !pending.is_empty() {
-                bases.remember(&cursor.pack, cursor.offset, &object);
+impl Objects {
+    /// Reads the object at `offset`, whole or built from deltas. It is not checked against any id.
+    pub(super) fn read_chain(
+        &self,
+        pack: &Arc<Pack>,
+        offset: u64,
+        list: &PackList,
+    ) -> Result<Arc<Object>, CopyError> {
+        let mut cursor = Cursor::new(pack, offset);
+        let mut pending = Vec::new();
+        let mut held = 0;
+        let base = loop {
+            if let Some(object) = self.cache.get(&cursor.key()) {
+                break object;
             }
-            break object;
-        }
-        let (pack, offset) = (Arc::clone(&cursor.pack), cursor.offset);
-        pending.push(Pending { pack, offset, delta: data });
-        if let Some(object) = cursor.follow(kind, bases)? {
-            break object;
-        }
-    };
-    build(base, pending, bases)
-}
-
-/// Applies the deltas, the deepest first.
-fn build(
-    mut object: Arc<Object>,
-    mut pending: Vec<Pending>,
-    bases: &dyn Bases,
-) -> Result<Arc<Object>, CopyError> {
-    let mut held: u64 = pending.iter().map(|step| step.delta.len() as u64).sum();
-    while let Some(step) = pending.pop() {
-        let bad = |e: delta::BadDelta| step.pack.damaged(e.0);
-        let result = delta::sizes(&step.delta).map_err(bad)?.result;
-        within_limit(held + object.data.len() as u64, result)?;
-        let data = delta::apply(&object.data, &step.delta).map_err(bad)?;
-        object = Arc::new(Object { kind: object.kind, data });
-        bases.remember(&step.pack, step.offset, &object);
-        held -= step.delta.len() as u64;
+            let entry = cursor.pack.entry(cursor.offset)?;
+            let (kind, size) = (entry.kind, entry.size);
+            held = within_limit(held, size)?;
+            let data = entry.read()?;
+            if let EntryKind::Whole(kind) = kind {
+                let object = Arc::new(Object { kind, data });
+                if !pending.is_empty() {
+                    self.cache.insert(cursor.key(), &object);
+                }
+                break object;
+            }
+            let (pack, key) = (Arc::clone(&cursor.pack), cursor.key());
+            pending.push(Pending { pack, key, delta: data });
+            if let Some(object) = cursor.follow(kind, self, list)? {
+                break object;
+            }
+        };
+        self.build(base, pending)
     }
-    Ok(object)
-}
 
-/// The kind and the size of the object at `offset`, without building it.
-pub fn header(pack: &Arc<Pack>, offset: u64, bases: &dyn Bases) -> Result<(Kind, u64), CopyError> {
-    let mut cursor = Cursor::new(pack, offset);
-    let mut result = None;
-    loop {
-        if let Some(object) = bases.recall(&cursor.pack, cursor.offset) {
-            return Ok((object.kind, result.unwrap_or(object.data.len() as u64)));
+    /// Applies the deltas, the deepest first.
+    fn build(
+        &self,
+        mut object: Arc<Object>,
+        mut pending: Vec<Pending>,
+    ) -> Result<Arc<Object>, CopyError> {
+        let mut held: u64 = pending.iter().map(|step| step.delta.len() as u64).sum();
+        while let Some(step) = pending.pop() {
+            let bad = |e: delta::BadDelta| step.pack.damaged(e.0);
+            let result = delta::sizes(&step.delta).map_err(bad)?.result;
+            within_limit(held + object.data.len() as u64, result)?;
+            let data = delta::apply(&object.data, &step.delta).map_err(bad)?;
+            object = Arc::new(Object { kind: object.kind, data });
+            self.cache.insert(step.key, &object);
+            held -= step.delta.len() as u64;
         }
-        let entry = cursor.pack.entry(cursor.offset)?;
-        let (kind, size) = (entry.kind, entry.size);
-        if let EntryKind::Whole(kind) = kind {
-            return Ok((kind, result.unwrap_or(size)));
+        Ok(object)
+    }
+
+    /// The kind and the size of the object at `offset`, without building it.
+    pub(super) fn chain_header(
+        &self,
+        pack: &Arc<Pack>,
+        offset: u64,
+        list: &PackList,
+    ) -> Result<(Kind, u64), CopyError> {
+        let mut cursor = Cursor::new(pack, offset);
+        let mut result = None;
+        loop {
+            if let Some(object) = self.cache.get(&cursor.key()) {
+                return Ok((object.kind, result.unwrap_or(object.data.len() as u64)));
+            }
+            let entry = cursor.pack.entry(cursor.offset)?;
+            let (kind, size) = (entry.kind, entry.size);
+            if let EntryKind::Whole(kind) = kind {
+                return Ok((kind, result.unwrap_or(size)));
+            }
+            if result.is_none() {
+                result = Some(entry.delta_result()?);
+            }
+            if let Some(object) = cursor.follow(kind, self, list)? {
+                return Ok((object.kind, result.unwrap_or(object.data.len() as u64)));
+            }
         }
-        if result.is_none() {
-            let mut start = [0; 20];
-            let length = entry.read_start(&mut start)?;
-            let sizes = delta::sizes(&start[..length]);
-            result = Some(sizes.map_err(|e| cursor.pack.damaged(e.0))?.result);
+    }
+
+    /// The object a delta builds on, wherever it is stored. The pack of the delta was searched before.
+    fn locate_base(&self, id: &ObjectId, list: &PackList) -> Result<Option<Base>, CopyError> {
+        if let Some(object) = self.cache.get(&Key::Checked(*id)) {
+            return Ok(Some(Base::Whole(object)));
         }
-        if let Some(object) = cursor.follow(kind, bases)? {
-            return Ok((object.kind, result.unwrap_or(object.data.len() as u64)));
+        let (found, failures) = find_in_packs(list, id);
+        if let Some((pack, offset)) = found {
+            return Ok(Some(Base::Packed(Arc::clone(pack), offset)));
+        }
+        match self.loose.read(id)? {
+            Some(object) => Ok(Some(Base::Whole(Arc::new(object)))),
+            None => failures.any().map_or(Ok(None), Err),
         }
     }
 }

@@ -10,7 +10,7 @@
 //! All methods may be called from many threads at once.
 
 pub(crate) mod cache;
-pub mod chain;
+pub(crate) mod chain;
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -24,7 +24,6 @@ use super::error::StoreError;
 use super::object;
 use super::object::{Kind, Object, TreeEntry};
 use crate::error::is_forbidden_pack;
-use crate::id_prefix::IdPrefix;
 use crate::object::commit::Commit;
 use crate::object::copy::CopyError;
 use crate::object::loose::Loose;
@@ -74,9 +73,6 @@ pub enum ObjectError {
         /// How large it says it is.
         size: u64,
     },
-    /// A pack cannot be used, so it cannot be said what it holds.
-    #[error("{}.idx cannot be read: {}", .0.pack, .0.what)]
-    UnreadablePack(UnreadablePack),
     /// The receiver of the bytes did not take them.
     #[error("the bytes could not be passed on")]
     Sink(#[source] io::Error),
@@ -110,9 +106,6 @@ impl From<ObjectError> for StoreError {
             ObjectError::TooLarge { id, size } => {
                 Self::Damaged { id, what: format!("it claims to have {size} bytes") }
             }
-            ObjectError::UnreadablePack(pack) => {
-                Self::DamagedFile { file: pack.pack, what: pack.what }
-            }
             ObjectError::Sink(e) => Self::Source(e),
             ObjectError::Fs(e) => Self::Fs(e),
         }
@@ -131,20 +124,14 @@ pub struct Objects {
 impl Objects {
     /// The objects in `<store>/objects`. Reads nothing yet.
     pub fn open(dir: Dir) -> Self {
-        let dir = Arc::new(dir);
-        Self {
-            packs: Packs::new(PackFiles::new(Arc::clone(&dir))),
-            loose: Loose::new(dir),
-            cache: Cache::new(CACHE),
-            last_hit: AtomicUsize::new(0),
-        }
+        Self::in_packs(dir, c"pack".to_owned())
     }
 
     /// The objects in the packs that lie in the directory `name` of `above`.
     pub(crate) fn in_packs(above: Dir, name: CString) -> Self {
         let above = Arc::new(above);
         Self {
-            packs: Packs::new(PackFiles::named(Arc::clone(&above), name)),
+            packs: Packs::new(PackFiles::new(Arc::clone(&above), name)),
             loose: Loose::new(above),
             cache: Cache::new(CACHE),
             last_hit: AtomicUsize::new(0),
@@ -190,7 +177,7 @@ impl Objects {
             return Ok((object.kind, object.data.len() as u64));
         }
         let found = self.search(id, |copy, list| match copy {
-            Copy::Packed(pack, offset) => chain::header(pack, offset, &self.bases(list)),
+            Copy::Packed(pack, offset) => self.chain_header(pack, offset, list),
             Copy::Loose(object) => Ok((object.kind, object.size)),
         });
         match found {
@@ -251,26 +238,6 @@ impl Objects {
         }
     }
 
-    /// The ids that begin with these hexadecimal digits, in order. Anything but 1 to 40 lower-case
-    /// digits matches nothing. Fails only if nothing was found and something could not be read.
-    pub fn find_prefix(&self, hex: &[u8]) -> Result<Vec<ObjectId>, ObjectError> {
-        let Some(prefix) = IdPrefix::from_hex(hex) else { return Ok(Vec::new()) };
-        let (found, failures) = self.find_in(&*self.packs.list()?, &prefix);
-        if !found.is_empty() && failures.vanished.is_none() {
-            return Ok(found);
-        }
-        let list = self.packs.list_again()?;
-        let (found, failures) = self.find_in(&list, &prefix);
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        match (failures.first.or(failures.vanished), list.unreadable().next()) {
-            (Some(e), _) => Err(ObjectError::of(prefix.low(), e)),
-            (None, Some(pack)) => Err(ObjectError::UnreadablePack(pack.clone())),
-            (None, None) => Ok(found),
-        }
-    }
-
     /// The names of the packs, without extensions, the newest first. Lists them again.
     pub fn pack_names(&self) -> Result<Vec<String>, ObjectError> {
         let list = self.refresh()?;
@@ -303,9 +270,9 @@ impl Objects {
                 unsound.push(pack.stem().to_owned());
                 continue;
             }
-            for id in ids_of_pack(Arc::clone(pack)) {
-                match id {
-                    Ok(id) => drop(wanted.remove(&id)),
+            for entry in pack.index().entries() {
+                match entry {
+                    Ok((id, _)) => drop(wanted.remove(&id)),
                     Err(_) => unsound.push(pack.stem().to_owned()),
                 }
             }
@@ -322,23 +289,6 @@ impl Objects {
     /// The packs that can be used. Lists them again.
     pub fn packs(&self) -> Result<Vec<Arc<Pack>>, ObjectError> {
         Ok(self.refresh()?.packs().cloned().collect())
-    }
-
-    /// Every id in the store, pack by pack, then loose; one that is stored twice comes twice. What
-    /// cannot be listed comes as an error, and the rest still follows.
-    pub fn all_ids(
-        &self,
-    ) -> Result<impl Iterator<Item = Result<ObjectId, ObjectError>> + '_, ObjectError> {
-        let list = self.refresh()?;
-        let unreadable: Vec<_> =
-            list.unreadable().cloned().map(ObjectError::UnreadablePack).map(Err).collect();
-        let packs: Vec<_> = list.packs().cloned().collect();
-        let packs = packs.into_iter().flat_map(ids_of_pack);
-        let loose = (0..=u8::MAX).flat_map(|first| match self.loose.ids_in(first) {
-            Ok(ids) => ids.into_iter().map(Ok).collect(),
-            Err(e) => vec![Err(ObjectError::of(&ObjectId::NULL, e))],
-        });
-        Ok(unreadable.into_iter().chain(packs).chain(loose))
     }
 
     fn refresh(&self) -> Result<Arc<PackList>, ObjectError> {
@@ -371,26 +321,6 @@ impl Objects {
             Err(e) => Err(e),
         }
     }
-}
-
-fn ids_of_pack(pack: Arc<Pack>) -> impl Iterator<Item = Result<ObjectId, ObjectError>> {
-    let mut position = Some(0);
-    let chunks = std::iter::from_fn(move || {
-        let from = position?;
-        match pack.index().entries_from(from, u32::MAX) {
-            Ok(entries) if entries.is_empty() => None,
-            Ok(entries) => {
-                position = Some(from + entries.len() as u32);
-                Some(entries.into_iter().map(|(id, _)| Ok(id)).collect::<Vec<_>>())
-            }
-            Err(e) => {
-                position = None;
-                let (pack, what) = (pack.stem().to_owned(), e.to_string());
-                Some(vec![Err(ObjectError::UnreadablePack(UnreadablePack { pack, what }))])
-            }
-        }
-    });
-    chunks.flatten()
 }
 
 impl Known for Objects {

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{ObjectError, Objects, RELISTINGS, SMALL_BLOB};
-use crate::id_prefix::IdPrefix;
 use crate::object::copy::CopyError;
 use crate::object::loose::{Loose, LooseObject};
 use crate::object::{Hasher, Kind, Object};
-use crate::objects::cache::Key;
-use crate::objects::chain;
-use crate::objects::chain::{Base, Bases};
 use crate::pack::list::{PackList, UnreadablePack};
-use crate::pack::read::{Entry, EntryKind, Pack};
+use crate::pack::read::{EntryKind, Pack};
 use crate::{ObjectId, object};
 
 /// One place where an object is kept.
@@ -25,14 +21,18 @@ pub(super) enum Copy<'a> {
 /// What went wrong with the copies tried so far.
 #[derive(Default)]
 pub(super) struct Failures {
-    pub(super) first: Option<CopyError>,
-    pub(super) vanished: Option<CopyError>,
+    first: Option<CopyError>,
+    vanished: Option<CopyError>,
 }
 
 impl Failures {
     fn note(&mut self, error: CopyError) {
         let slot = if error.is_vanished() { &mut self.vanished } else { &mut self.first };
         slot.get_or_insert(error);
+    }
+
+    pub(super) fn any(self) -> Option<CopyError> {
+        self.first.or(self.vanished)
     }
 }
 
@@ -57,7 +57,7 @@ impl Objects {
                 break;
             }
         }
-        match failures.first.or(failures.vanished) {
+        match failures.any() {
             Some(error) => Err(ObjectError::of(id, error)),
             None => Err(lost(id, &list)),
         }
@@ -109,7 +109,7 @@ impl Objects {
     ) -> Result<Arc<Object>, CopyError> {
         let (object, place) = match copy {
             Copy::Packed(pack, offset) => {
-                (chain::read(pack, offset, &self.bases(list))?, format!("{}.pack", pack.stem()))
+                (self.read_chain(pack, offset, list)?, format!("{}.pack", pack.stem()))
             }
             Copy::Loose(object) => (Arc::new(object.read()?), "the loose file".to_owned()),
         };
@@ -127,16 +127,7 @@ impl Objects {
     ) -> Result<(Kind, Option<Vec<u8>>), CopyError> {
         let (kind, size) = match &copy {
             Copy::Loose(object) => (object.kind, object.size),
-            Copy::Packed(pack, offset) => {
-                let entry = pack.entry(*offset)?;
-                if let EntryKind::Whole(kind) = entry.kind {
-                    let is_wanted = kind == Kind::Blob && wanted(entry.size);
-                    let read = is_wanted.then(|| self.read_whole(kind, entry, id));
-                    let content = read.transpose()?.map(Arc::unwrap_or_clone);
-                    return Ok((kind, content.map(|object| object.data)));
-                }
-                chain::header(pack, *offset, &self.bases(list))?
-            }
+            Copy::Packed(pack, offset) => self.chain_header(pack, *offset, list)?,
         };
         if kind != Kind::Blob || !wanted(size) {
             return Ok((kind, None));
@@ -203,17 +194,14 @@ impl Objects {
         let object = match copy {
             Copy::Packed(pack, offset) => {
                 let entry = pack.entry(offset)?;
-                match entry.kind {
-                    EntryKind::Whole(Kind::Blob) if entry.size > SMALL_BLOB => {
-                        // Once `sink` has seen something, no other copy can be tried.
-                        if self.has_other_copy(pack, list, id) {
-                            self.check_copy(pack, offset, list, id)?;
-                        }
-                        return stream_large(id, entry.size, sink, |sink| entry.stream(sink));
+                if entry.kind == EntryKind::Whole(Kind::Blob) && entry.size > SMALL_BLOB {
+                    // Once `sink` has seen something, no other copy can be tried.
+                    if self.has_other_copy(pack, list, id) {
+                        self.check_copy(pack, offset, list, id)?;
                     }
-                    EntryKind::Whole(kind) => self.read_whole(kind, entry, id)?,
-                    _ => self.read_copy(Copy::Packed(pack, offset), list, id)?,
+                    return stream_large(id, entry.size, sink, |sink| entry.stream(sink));
                 }
+                self.read_copy(Copy::Packed(pack, offset), list, id)?
             }
             Copy::Loose(object) if object.kind == Kind::Blob && object.size > SMALL_BLOB => {
                 return stream_large(id, object.size, sink, |sink| object.stream(sink));
@@ -233,18 +221,6 @@ impl Objects {
         is_packed || matches!(self.loose.contains_listed(id), Ok(true))
     }
 
-    fn read_whole(
-        &self,
-        kind: Kind,
-        entry: Entry,
-        id: &ObjectId,
-    ) -> Result<Arc<Object>, CopyError> {
-        let file = entry.file().name();
-        let object = Arc::new(Object { kind, data: entry.read()? });
-        self.check(id, &object, file)?;
-        Ok(object)
-    }
-
     /// Is the object in one of these packs, or loose as `is_loose` says?
     pub(super) fn has(
         &self,
@@ -252,84 +228,32 @@ impl Objects {
         id: &ObjectId,
         is_loose: impl FnOnce(&Loose) -> Result<bool, CopyError>,
     ) -> Result<bool, CopyError> {
-        let mut failures = Failures::default();
-        for at in 0..list.len() {
-            let found = list.open(at).and_then(|pack| match pack {
-                Some(pack) => pack.index().find(id),
-                None => Ok(None),
-            });
-            match found {
-                Ok(Some(_)) => return Ok(true),
-                Ok(None) => {}
-                Err(e) => failures.note(e),
-            }
-        }
-        if is_loose(&self.loose)? {
+        let (found, failures) = find_in_packs(list, id);
+        if found.is_some() || is_loose(&self.loose)? {
             return Ok(true);
         }
-        failures.first.or(failures.vanished).map_or(Ok(false), Err)
+        failures.any().map_or(Ok(false), Err)
     }
+}
 
-    pub(super) fn find_in(&self, list: &PackList, prefix: &IdPrefix) -> (Vec<ObjectId>, Failures) {
-        let mut failures = Failures::default();
-        let mut found = Vec::new();
-        let in_packs = (0..list.len()).map(|at| match list.open(at)? {
-            Some(pack) => pack.index().find_prefix(prefix),
-            None => Ok(Vec::new()),
+/// Where the object is among these packs, and what went wrong before it was found.
+pub(super) fn find_in_packs<'l>(
+    list: &'l PackList,
+    id: &ObjectId,
+) -> (Option<(&'l Arc<Pack>, u64)>, Failures) {
+    let mut failures = Failures::default();
+    for at in 0..list.len() {
+        let found = list.open(at).and_then(|pack| {
+            let Some(pack) = pack else { return Ok(None) };
+            Ok(pack.index().find(id)?.map(|offset| (pack, offset)))
         });
-        for ids in in_packs.chain(std::iter::once_with(|| self.loose.find_prefix(prefix))) {
-            match ids {
-                Ok(ids) => found.extend(ids),
-                Err(e) => failures.note(e),
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        (found, failures)
-    }
-
-    pub(super) fn bases<'a>(&'a self, list: &'a PackList) -> KnownBases<'a> {
-        KnownBases { objects: self, list }
-    }
-}
-
-/// The bases of deltas, among the packs of one listing and the loose objects.
-pub(super) struct KnownBases<'a> {
-    objects: &'a Objects,
-    list: &'a PackList,
-}
-
-impl Bases for KnownBases<'_> {
-    fn locate(&self, id: &ObjectId) -> Result<Option<Base>, CopyError> {
-        if let Some(object) = self.objects.cache.get(&Key::Checked(*id)) {
-            return Ok(Some(Base::Whole(object)));
-        }
-        let mut failures = Failures::default();
-        for at in 0..self.list.len() {
-            let found = self.list.open(at).and_then(|pack| {
-                let Some(pack) = pack else { return Ok(None) };
-                let offset = pack.index().find(id)?;
-                Ok(offset.map(|offset| Base::Packed(Arc::clone(pack), offset)))
-            });
-            match found {
-                Ok(Some(base)) => return Ok(Some(base)),
-                Ok(None) => {}
-                Err(e) => failures.note(e),
-            }
-        }
-        match self.objects.loose.read(id)? {
-            Some(object) => Ok(Some(Base::Whole(Arc::new(object)))),
-            None => failures.first.or(failures.vanished).map_or(Ok(None), Err),
+        match found {
+            Ok(Some(found)) => return (Some(found), failures),
+            Ok(None) => {}
+            Err(e) => failures.note(e),
         }
     }
-
-    fn recall(&self, pack: &Pack, offset: u64) -> Option<Arc<Object>> {
-        self.objects.cache.get(&Key::Place(pack.serial(), offset))
-    }
-
-    fn remember(&self, pack: &Pack, offset: u64, object: &Arc<Object>) {
-        self.objects.cache.insert(Key::Place(pack.serial(), offset), object);
-    }
+    (None, failures)
 }
 
 /// What to say of an object that was found nowhere.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Copy, ObjectError, Objects};
 use crate::ObjectId;
 use crate::object::copy::CopyError;
-use crate::object::{Hasher, Kind, Object, delta};
+use crate::object::{Hasher, Kind, Object};
 use crate::pack::list::PackList;
 use crate::pack::read::{EntryKind, Pack};
 
@@ -75,10 +75,7 @@ impl Objects {
                 if let EntryKind::Whole(_) = entry.kind {
                     return Ok(entry.size);
                 }
-                let mut start = [0; 20];
-                let length = entry.read_start(&mut start)?;
-                let sizes = delta::sizes(&start[..length]);
-                Ok(sizes.map_err(|e| pack.damaged(e.0))?.result)
+                entry.delta_result()
             }
         });
         match found {

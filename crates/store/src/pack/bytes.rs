@@ -23,23 +23,15 @@ pub(crate) struct Bytes<'a> {
     flushed: u64,
     buffer: Vec<u8>,
     objects: u64,
-    ahead: Option<Ahead>,
     /// The checksum at the end, once it is there.
     trailer: Option<ObjectId>,
-}
-
-/// The checksum of the first bytes, if the pack gets as many entries as were expected.
-struct Ahead {
-    checksum: Sha1,
-    length: usize,
-    count: u32,
 }
 
 impl<'a> Bytes<'a> {
     /// No entries yet.
     pub(crate) fn new(herma: &'a HermaDirs) -> Self {
         let buffer = finish::header(0).to_vec();
-        Self { herma, file: None, flushed: 0, buffer, objects: 0, ahead: None, trailer: None }
+        Self { herma, file: None, flushed: 0, buffer, objects: 0, trailer: None }
     }
 
     /// How many bytes there are.
@@ -89,7 +81,6 @@ impl<'a> Bytes<'a> {
 
     /// Takes back everything from `length` on: an entry that turned out to be of no use.
     pub(crate) fn cut(&mut self, length: u64) -> Result<(), StoreError> {
-        self.ahead = None;
         if let Some(in_buffer) = length.checked_sub(self.flushed) {
             self.buffer.truncate(in_buffer as usize);
             return Ok(());
@@ -128,28 +119,13 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// Computes what the checksum of all that is here begins with, if there are going to be so many entries.
-    pub(crate) fn hash_ahead(&mut self, count: u32) {
-        if self.file.is_none() {
-            self.buffer[..12].copy_from_slice(&finish::header(count));
-            let mut checksum = Sha1::new();
-            checksum.update(&self.buffer);
-            let length = self.buffer.len();
-            self.ahead = Some(Ahead { checksum, length, count });
-        }
-    }
-
     /// Sets the count and appends the checksum. What is here can still be read; nothing can be added.
     pub(crate) fn seal(&mut self) -> Result<(), StoreError> {
         let count = u32::try_from(self.objects).map_err(|_| StoreError::Abandoned)?;
         let mut checksum = Sha1::new();
         if self.file.is_none() {
             self.buffer[..12].copy_from_slice(&finish::header(count));
-            let mut done = 0;
-            if let Some(ahead) = self.ahead.take().filter(|ahead| ahead.count == count) {
-                (checksum, done) = (ahead.checksum, ahead.length);
-            }
-            checksum.update(&self.buffer[done..]);
+            checksum.update(&self.buffer);
         } else {
             self.flush()?;
             self.read_into(&mut checksum, count)?;

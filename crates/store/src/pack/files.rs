@@ -50,13 +50,8 @@ pub struct PackFiles {
 }
 
 impl PackFiles {
-    /// The `pack` directory of this `objects` directory. Opens nothing.
-    pub fn new(objects: Arc<Dir>) -> Self {
-        Self::named(objects, c"pack".to_owned())
-    }
-
     /// The directory `name` in this one, which holds packs. Opens nothing.
-    pub fn named(above: Arc<Dir>, name: CString) -> Self {
+    pub fn new(above: Arc<Dir>, name: CString) -> Self {
         Self { above, name, open: Mutex::default() }
     }
 

@@ -240,7 +240,7 @@ mod tests {
 
     fn packs(fresh: &Fresh) -> Packs {
         let objects = Arc::new(fresh.dirs.objects().try_clone().unwrap());
-        Packs::new(PackFiles::new(objects))
+        Packs::new(PackFiles::new(objects, c"pack".to_owned()))
     }
 
     fn path_of(fresh: &Fresh, stem: &str, extension: &str) -> std::path::PathBuf {

@@ -8,9 +8,9 @@ use std::io;
 use std::sync::Arc;
 
 use crate::ObjectId;
-use crate::object::Kind;
 use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
 use crate::object::inflate::{BothSink, Reader};
+use crate::object::{Kind, delta};
 use crate::pack::files::PackFiles;
 use crate::pack::index::PackIndex;
 use crate::pack::write::finish;
@@ -127,22 +127,6 @@ impl Pack {
         reader.skip(length);
         Ok(Entry { kind, size, reader })
     }
-
-    /// Passes the object at `offset`, which must not be a delta, to `sink` piece by piece and returns
-    /// its kind and size. The bytes are not checked against any id.
-    pub fn stream(
-        &self,
-        offset: u64,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(Kind, u64), CopyError> {
-        let entry = self.entry(offset)?;
-        let EntryKind::Whole(kind) = entry.kind else {
-            return Err(self.damaged("a delta stands where a whole object was expected"));
-        };
-        let size = entry.size;
-        entry.stream(sink)?;
-        Ok((kind, size))
-    }
 }
 
 impl Entry {
@@ -155,10 +139,13 @@ impl Entry {
         read.map_err(|(file, e)| CopyError::inflating(&file, e))
     }
 
-    /// Inflates no more than the first bytes of the content, as many as fit in `out`.
-    pub fn read_start(mut self, out: &mut [u8]) -> Result<usize, CopyError> {
-        let read = self.reader.fill(out);
-        read.map_err(|e| CopyError::inflating(self.reader.file(), e))
+    /// The size of the object a delta makes.
+    pub(crate) fn delta_result(mut self) -> Result<u64, CopyError> {
+        let mut start = [0; 20];
+        let read = self.reader.fill(&mut start);
+        let length = read.map_err(|e| CopyError::inflating(self.file(), e))?;
+        let sizes = delta::sizes(&start[..length]);
+        Ok(sizes.map_err(|e| CopyError::damaged(self.file(), e.0))?.result)
     }
 
     /// Inflates the content piece by piece.

@@ -195,7 +195,9 @@ fn a_history_made_by_git_is_merged_whatever_its_form() {
     let (_, more) = write_pack(&fresh, &[(Kind::Blob, b""), (Kind::Blob, &noise(9000, 1))]);
     let before = git_output(&fresh.store(), &["cat-file", "--batch", "--batch-all-objects"], b"");
     let mut wanted = in_a_row(&blobs);
-    let others: Vec<ObjectId> = objects(&fresh).all_ids().unwrap().map(Result::unwrap).collect();
+    let packs = objects(&fresh).packs().unwrap();
+    let entries = packs.iter().flat_map(|pack| pack.index().entries());
+    let others: Vec<ObjectId> = entries.map(|entry| entry.unwrap().0).collect();
     assert!(others.contains(&more[0]));
     // Wanted twice, and like an object of another kind.
     wanted.extend(others.iter().map(|id| Wanted { id: *id, like: Some(blobs[0]) }));

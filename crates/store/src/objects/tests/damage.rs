@@ -37,7 +37,6 @@ fn count_readable(repo: &Repo, expected: &BTreeMap<ObjectId, Object>, what: &str
     for (id, object) in expected {
         let _ = objects.read_header(id);
         let _ = objects.contains(id);
-        let _ = objects.find_prefix(&id.to_hex().as_bytes()[..4]);
         if let Ok(read) = objects.read(id) {
             assert_eq!(&read, object, "{what}: wrong bytes for {id}");
             readable += 1;
@@ -49,7 +48,8 @@ fn count_readable(repo: &Repo, expected: &BTreeMap<ObjectId, Object>, what: &str
         });
         assert!(result.is_err() || streamed == object.data, "{what}: wrong bytes for {id}");
     }
-    let _ = objects.all_ids().map(Iterator::count);
+    let packs = objects.packs().unwrap_or_default();
+    let _ = packs.iter().flat_map(|pack| pack.index().entries()).count();
     readable
 }
 
@@ -119,10 +119,7 @@ fn an_unreadable_index_is_not_called_missing_objects() {
     assert!(matches!(objects.read(id), Err(ObjectError::Damaged { .. })));
     assert!(matches!(objects.contains(id), Err(ObjectError::Damaged { .. })));
     assert!(!objects.contains_listed(id).unwrap());
-    assert!(matches!(objects.find_prefix(b"a"), Err(ObjectError::UnreadablePack(_))));
     assert_eq!(objects.unreadable_packs().unwrap().len(), 1);
-    let first = objects.all_ids().unwrap().next().unwrap();
-    assert!(matches!(first, Err(ObjectError::UnreadablePack(_))));
 }
 
 #[test]

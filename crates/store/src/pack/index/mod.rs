@@ -3,18 +3,15 @@
 //! An index is never in memory as a whole. Its fan-out table (how many ids begin with at most this byte)
 //! is read and checked when it is opened; the ids and offsets of one first byte, a *bucket*, are read
 //! when first asked for and kept. A small index is one single bucket. A bucket that is too large to
-//! keep, which only a crafted or a gigantic index has, is searched on disk. Whoever asks a large index for a few ids only does not
-//! wait for whole buckets: ids are spread evenly, so a few entries around the place where one should be tell.
+//! keep, which only a crafted or a gigantic index has, is searched on disk.
 //!
 //! Both versions of the format are read. What an index says is only a hint of where to look: the object
 //! found there is hashed before anyone sees it.
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::ObjectId;
-use crate::id_prefix::IdPrefix;
 use crate::object::copy::{CopyError, OpenFile};
 use crate::pack::files::PackFiles;
 
@@ -24,12 +21,7 @@ const SMALL_INDEX_OBJECTS: u32 = 2048;
 const MAX_BUCKET_ENTRIES: u32 = 8192;
 /// How many entries [`PackIndex::entries_from`] reads at once, at most.
 const CHUNK: u32 = 1024;
-/// So many ids are looked for around the place where they should be, before buckets are read.
-const PROBES: u32 = 1024;
-/// How many ids one such look reads.
-const WINDOW: u32 = 64;
 const VERSION_2: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
-const OUT_OF_ORDER: &str = "its ids are out of order";
 const FAN_OUT: u64 = 1024;
 const TRAILER: u64 = 40;
 
@@ -41,8 +33,6 @@ pub struct PackIndex {
     layout: Layout,
     fan_out: Box<[u32; 256]>,
     buckets: Box<[OnceLock<Bucket>]>,
-    /// How many ids were looked for without reading a bucket.
-    probes: AtomicU32,
     pack_trailer: [u8; 20],
     stat: herma_fs::Stat,
 }
@@ -59,16 +49,6 @@ enum Layout {
 struct Bucket {
     ids: Vec<ObjectId>,
     offsets: Vec<u64>,
-}
-
-/// What a look around the place where an id should be came to.
-enum Probed {
-    /// The id is at this position.
-    At(u32),
-    /// It is not in the index.
-    Nowhere,
-    /// It is elsewhere or nowhere, or this was done often enough.
-    Unknown,
 }
 
 impl PackIndex {
@@ -90,16 +70,7 @@ impl PackIndex {
         let bucket_count = if fan_out[255] <= SMALL_INDEX_OBJECTS { 1 } else { 256 };
         let buckets = (0..bucket_count).map(|_| OnceLock::new()).collect();
         let (files, stat) = (Arc::clone(files), file.stat);
-        Ok(Self {
-            files,
-            name,
-            layout,
-            fan_out,
-            buckets,
-            probes: AtomicU32::new(0),
-            pack_trailer,
-            stat,
-        })
+        Ok(Self { files, name, layout, fan_out, buckets, pack_trailer, stat })
     }
 
     /// How many objects the pack holds.
@@ -128,11 +99,6 @@ impl PackIndex {
         if start == end {
             return Ok(None);
         }
-        match self.probe(id, start, end)? {
-            Probed::At(position) => return Ok(self.read(position, 1)?.offsets.first().copied()),
-            Probed::Nowhere => return Ok(None),
-            Probed::Unknown => {}
-        }
         if let Some((first, bucket)) = self.bucket(id.as_bytes()[0])? {
             let ids = &bucket.ids[(start - first) as usize..(end - first) as usize];
             let found = ids.binary_search(id).ok();
@@ -142,58 +108,6 @@ impl PackIndex {
         match self.entries_from(position, 1)?.first() {
             Some((found, offset)) if found == id => Ok(Some(*offset)),
             _ => Ok(None),
-        }
-    }
-
-    /// Looks for an id around the place where it should be between these positions.
-    fn probe(&self, id: &ObjectId, start: u32, end: u32) -> Result<Probed, CopyError> {
-        let is_read =
-            self.buckets.len() == 1 || self.buckets[usize::from(id.as_bytes()[0])].get().is_some();
-        if matches!(self.layout, Layout::One)
-            || is_read
-            || end - start <= WINDOW
-            || self.probes.fetch_add(1, Ordering::Relaxed) >= PROBES
-        {
-            return Ok(Probed::Unknown);
-        }
-        let share = u64::from(number(&id.as_bytes()[1..]));
-        let likely = start + ((share * u64::from(end - start)) >> 32) as u32;
-        let from = likely.saturating_sub(WINDOW / 2).clamp(start, end - WINDOW);
-        let file = self.open_same()?;
-        let mut raw = [0; WINDOW as usize * 20];
-        file.read_exact_at(&mut raw, 8 + FAN_OUT + u64::from(from) * 20)?;
-        let (ids, _) = raw.as_chunks::<20>();
-        let is_in_place = |found: &[u8; 20]| found[0] == id.as_bytes()[0];
-        if !ids.is_sorted() || !ids.iter().all(is_in_place) {
-            return Err(CopyError::damaged(&file, OUT_OF_ORDER));
-        }
-        Ok(match ids.binary_search(id.as_bytes()) {
-            Ok(at) => Probed::At(from + at as u32),
-            Err(0) if from > start => Probed::Unknown,
-            Err(at) if at == ids.len() && from + WINDOW < end => Probed::Unknown,
-            Err(_) => Probed::Nowhere,
-        })
-    }
-
-    /// The ids that begin with these digits, in order.
-    pub fn find_prefix(&self, prefix: &IdPrefix) -> Result<Vec<ObjectId>, CopyError> {
-        let first = prefix.low().as_bytes()[0];
-        let (start, end) = self.range_of(first);
-        let mut position = match self.bucket(first)? {
-            Some((first, bucket)) => {
-                first + bucket.ids.partition_point(|id| id < prefix.low()) as u32
-            }
-            None => self.lower_bound_on_disk(prefix.low(), start, end)?,
-        };
-        let mut found = Vec::new();
-        loop {
-            let entries = self.entries_from(position, CHUNK)?;
-            position += entries.len() as u32;
-            let before = found.len();
-            found.extend(entries.iter().map(|(id, _)| *id).take_while(|id| prefix.matches(id)));
-            if found.len() - before < entries.len() || entries.is_empty() {
-                return Ok(found);
-            }
         }
     }
 
@@ -323,7 +237,7 @@ impl PackIndex {
         if in_order && in_place {
             return Ok(());
         }
-        Err(CopyError::damaged(file, OUT_OF_ORDER))
+        Err(CopyError::damaged(file, "its ids are out of order"))
     }
 }
 

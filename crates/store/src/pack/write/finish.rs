@@ -19,11 +19,6 @@ const LARGE_OFFSET: u64 = 1 << 31;
 pub struct PackName(ObjectId);
 
 impl PackName {
-    /// The checksum the pack ends with.
-    pub fn checksum(&self) -> ObjectId {
-        self.0
-    }
-
     /// The pack's file name in `objects/pack`.
     pub fn pack_file(&self) -> String {
         format!("{self}.pack")

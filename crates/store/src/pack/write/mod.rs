@@ -210,19 +210,9 @@ impl<'a> PackWriter<'a> {
         Ok(Some(Object { kind, data }))
     }
 
-    /// Begins to compute the checksum of the pack, for which so many objects are still to come.
-    pub fn hash_ahead(&self, to_come: u32) {
-        self.parts.hash_ahead(to_come);
-    }
-
     /// Was this object added?
     pub fn has(&self, id: &ObjectId) -> bool {
         self.claims.has(id)
-    }
-
-    /// Has nothing been added?
-    pub fn is_empty(&self) -> bool {
-        self.object_count() == 0
     }
 
     /// How many objects were added.
@@ -231,7 +221,8 @@ impl<'a> PackWriter<'a> {
     }
 
     /// The size of the packs so far.
-    pub fn bytes(&self) -> u64 {
+    #[cfg(test)]
+    fn bytes(&self) -> u64 {
         self.parts.length()
     }
 

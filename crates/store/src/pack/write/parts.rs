@@ -83,14 +83,6 @@ impl<'a> Parts<'a> {
         lock(&full).read(offset, out)
     }
 
-    /// Computes what the checksum of the pack begins with, if there are so many entries still to come.
-    pub(crate) fn hash_ahead(&self, to_come: u32) {
-        let mut growing = lock(&self.growing);
-        if let Ok(objects) = u32::try_from(growing.bytes.objects()) {
-            growing.bytes.hash_ahead(objects.saturating_add(to_come));
-        }
-    }
-
     /// How many entries there are.
     pub(crate) fn objects(&self) -> u64 {
         let growing = lock(&self.growing);
@@ -98,6 +90,7 @@ impl<'a> Parts<'a> {
     }
 
     /// How many bytes there are.
+    #[cfg(test)]
     pub(crate) fn length(&self) -> u64 {
         let growing = lock(&self.growing);
         growing.bytes_before + growing.bytes.length()
