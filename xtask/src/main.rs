@@ -38,12 +38,13 @@ Usage: cargo xtask <COMMAND>
                             with optimisation
   faults --list             The rows: what goes wrong, what is run, and what that shows
   faults --release          Everything before a release: all rows in full, the crowd ten times, mutants and fuzzing
-  mutants [OPTIONS]         Changes one thing after the other in the code that keeps the promises (cargo-mutants, in a clone of
-                            the last commit); its tests must notice 9 of 10. Goes on where the last run stopped
+  mutants [OPTIONS]         Changes one thing after the other in the code that keeps the promises (listed by cargo-mutants, made
+                            in a clone of the last commit); its tests must notice 9 of 10. Goes on where the last run stopped
       --sample N            So many of them [default: 600]
       --seed S              Other ones [default: 1]
       --shard K/N           The K-th of N parts of the sample, from 0
       --in-diff FILE        Instead all that are in what this diff changed
+      --jobs N              So many at once [default: 2]
   damage                    Deletes, empties, cuts, replaces every file of a store and flips each of its bytes, one at a time, and
                             uses it: no command may lose the last whole copy of a file that is on disk (HERMA_FAULT_FULL=1)
   filesystems               Saves, restores and undos on ext4, xfs, btrfs, tmpfs, overlayfs, exFAT, vfat and ntfs; what

@@ -127,8 +127,8 @@ impl TestEnv {
             // What runs beside a test makes it a matter of luck; `set` with an empty value allows it.
             ("HERMA_NO_BACKGROUND".into(), "1".into()),
         ];
-        // The second keeps the counters of a coverage build out of the test's directories.
-        for kept in ["PATH", "LLVM_PROFILE_FILE"] {
+        // The second keeps the counters of a coverage build out of the test's directories, the third says which mutant it is.
+        for kept in ["PATH", "LLVM_PROFILE_FILE", "HERMA_MUTANT"] {
             variables.extend(std::env::var_os(kept).map(|value| (kept.into(), value)));
         }
         variables.extend(self.extra.iter().cloned());

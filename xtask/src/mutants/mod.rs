@@ -1,141 +1,42 @@
 //! `cargo xtask mutants`: changes one thing after the other in the code that keeps the promises, and sees whether the tests
 //! of that code notice.
 //!
-//! `cargo-mutants` makes the changes and runs the tests; here is what it is asked for. It works in a clone of the last commit
-//! below `target/mutants`, and what came of each mutant is kept there: the next run goes on where this one stopped, and tries
-//! survivors again once there is another commit. Survivors that change nothing anybody could see are listed in
-//! `docs/data/equivalent-mutants.tsv`, with the reason.
+//! `cargo-mutants` lists the changes. All of them are written into a clone of the last commit, below `target/mutants`, as
+//! switches ([`switch`]), so that one build is enough ([`build`]); then the tests are run with one mutant switched on after the
+//! other ([`trial`]). What cannot be switched, such as a constant, is left to `cargo-mutants`, which builds once for each.
+//!
+//! What came of each mutant is kept: the next run goes on where this one stopped, and tries survivors again once there is
+//! another commit. Survivors that change nothing anybody could see are listed in `docs/data/equivalent-mutants.tsv`, with the
+//! reason.
+//!
+//! What is started anew in the background has no environment, and so no mutant: `spawn_detached` of `herma-fs`.
 
-use std::collections::{BTreeMap, HashSet};
+mod build;
+mod parts;
+mod results;
+mod switch;
+mod trial;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::time::Instant;
 
 use sha1::{Digest, Sha1};
 
 use crate::{Result, workspace};
+use build::Built;
+use parts::{PARTS, Part};
+use results::Results;
+use switch::Mutant;
+use trial::Trial;
 
 const VERSION: &str = "27.1.0";
-const EQUIVALENT: &str = include_str!("../../docs/data/equivalent-mutants.tsv");
+const EQUIVALENT: &str = include_str!("../../../docs/data/equivalent-mutants.tsv");
 /// So many of a hundred viable mutants must be caught.
 const MIN_CAUGHT: usize = 90;
-
-/// Code that keeps a promise.
-struct Part {
-    /// A folder or a file, as the mutants in it are called.
-    path: &'static str,
-    /// The package with the tests that must notice.
-    package: &'static str,
-    /// The programs whose tests must notice.
-    programs: &'static [&'static str],
-    /// Parts of the names of these tests; none means all.
-    filters: &'static [&'static str],
-}
-
-const ENGINE: &[&str] = &["--lib", "--test", "engine"];
-
-/// What is tried quickly comes first.
-const PARTS: [Part; 12] = [
-    Part {
-        path: "crates/store/src/refs",
-        package: "herma-store",
-        programs: &["--lib"],
-        filters: &["refs::"],
-    },
-    Part {
-        path: "crates/cli/src/hook",
-        package: "herma",
-        programs: &["--bin", "herma", "--test", "cli"],
-        filters: &["hook::"],
-    },
-    Part {
-        path: "crates/agents/src/agents",
-        package: "herma-agents",
-        programs: &["--lib", "--test", "readers"],
-        filters: &[],
-    },
-    Part {
-        path: "crates/agents/src/install",
-        package: "herma-agents",
-        programs: &["--lib", "--test", "install"],
-        filters: &[],
-    },
-    Part {
-        path: "crates/sessions/src/removal",
-        package: "herma-sessions",
-        programs: &["--lib", "--test", "sessions"],
-        filters: &[],
-    },
-    Part {
-        path: "crates/core/src/save",
-        package: "herma-core",
-        programs: ENGINE,
-        filters: &["save::", "guards::", "round_trip::", "defects_capture::", "lost_objects::"],
-    },
-    Part {
-        path: "crates/core/src/restore",
-        package: "herma-core",
-        programs: ENGINE,
-        filters: &[
-            "restore::",
-            "guards::",
-            "arrival::",
-            "defects_r",
-            "round_trip::",
-            "single_paths::",
-        ],
-    },
-    Part {
-        path: "crates/reversal/src",
-        package: "herma-reversal",
-        programs: &["--lib"],
-        filters: &[],
-    },
-    Part {
-        path: "crates/core/src/undo",
-        package: "herma-core",
-        programs: ENGINE,
-        filters: &["undo::", "guards::", "steps::", "step_failures::", "steps_reviewed::"],
-    },
-    Part {
-        path: "crates/core/src/steps",
-        package: "herma-core",
-        programs: ENGINE,
-        filters: &["steps::", "guards::", "calls::", "step_failures::", "step_list::", "outside::"],
-    },
-    Part {
-        path: "crates/core/src/cleanup",
-        package: "herma-core",
-        programs: ENGINE,
-        filters: &["cleanup::", "cleaning::", "defects_cleaning::", "kept_of_files::", "upkeep::"],
-    },
-    Part {
-        path: "crates/store/src/gc",
-        package: "herma-core",
-        programs: ENGINE,
-        filters: &["cleaning::", "collect_attacks::", "collect_damage::", "upkeep::"],
-    },
-];
-
-impl Part {
-    fn of(mutant: &str) -> Option<&'static Self> {
-        let is_in = |part: &&Self| {
-            mutant.strip_prefix(part.path).is_some_and(|rest| rest.starts_with(['/', '.']))
-        };
-        PARTS.iter().find(is_in)
-    }
-
-    /// How cargo-mutants is told where it is.
-    fn files(&self) -> [String; 4] {
-        let file = "--file".to_owned();
-        [file.clone(), format!("{}/**", self.path), file, format!("{}.rs", self.path)]
-    }
-
-    /// What follows `cargo test`.
-    fn tests(&self) -> Vec<&'static str> {
-        [self.programs, &["--"], self.filters].concat()
-    }
-}
 
 struct Options {
     sample: usize,
@@ -144,16 +45,20 @@ struct Options {
     shard: (usize, usize),
     /// Only mutants of what this diff changed, and then all of them.
     in_diff: Option<PathBuf>,
+    /// So many mutants at once.
+    jobs: usize,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self> {
-        let mut options = Self { sample: 600, seed: "1".into(), shard: (0, 1), in_diff: None };
+        let (sample, seed) = (600, "1".into());
+        let mut options = Self { sample, seed, shard: (0, 1), in_diff: None, jobs: 2 };
         let mut args = args.iter();
         while let Some(name) = args.next() {
             let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
             match name.as_str() {
                 "--sample" => options.sample = value.parse()?,
+                "--jobs" => options.jobs = value.parse()?,
                 "--seed" => options.seed.clone_from(value),
                 "--shard" => {
                     let (k, n) = value.split_once('/').ok_or("a shard is K/N, from 0/N")?;
@@ -203,17 +108,28 @@ pub fn run(args: &[String]) -> Result<()> {
     let lab = Lab { tool: installed()?, commit: update(&clone)?, clone, place };
     let mut results = Results::read(&lab.place, &lab.commit)?;
     let all = lab.list(None)?;
+    let names = |mutants: &[Mutant]| mutants.iter().map(|mutant| mutant.name.clone()).collect();
     let chosen = options.choose(match &options.in_diff {
-        Some(diff) => lab.list(Some(diff))?,
-        None => all.clone(),
+        Some(diff) => names(&lab.list(Some(diff))?),
+        None => names(&all),
     });
-    let left: Vec<&String> = chosen.iter().filter(|m| !results.is_known(m, &lab.commit)).collect();
+    let by_name: HashMap<&str, &Mutant> = all.iter().map(|m| (m.name.as_str(), m)).collect();
+    let left = chosen.iter().filter(|mutant| !results.is_known(mutant, &lab.commit));
+    let mut left: Vec<&Mutant> =
+        left.filter_map(|name| by_name.get(name.as_str()).copied()).collect();
     println!("{} mutants, {} of them to try", chosen.len(), left.len());
+    // What is tried quickly comes first.
+    left.sort_by_key(|mutant| Part::of(&mutant.name).map(|part| part.rank()));
+    if !left.is_empty() {
+        lab.try_switched(&left, options.jobs, &mut results)?;
+        left.retain(|mutant| !results.is_known(&mutant.name, &lab.commit));
+        update(&lab.clone)?;
+    }
     for part in &PARTS {
-        let mine = left.iter().filter(|m| Part::of(m).is_some_and(|p| p.path == part.path));
-        let mine: Vec<&str> = mine.map(|mutant| mutant.as_str()).collect();
+        let mine = left.iter().filter(|m| Part::of(&m.name).is_some_and(|p| p.path == part.path));
+        let mine: Vec<&str> = mine.map(|mutant| mutant.name.as_str()).collect();
         if !mine.is_empty() {
-            lab.try_some(part, all.iter().map(String::as_str).collect(), &mine)?;
+            lab.try_some(part, by_name.keys().copied().collect(), &mine)?;
             results = Results::read(&lab.place, &lab.commit)?;
         }
     }
@@ -262,22 +178,32 @@ struct Lab {
 }
 
 impl Lab {
-    fn mutants(&self) -> Command {
-        let mut command = Command::new(&self.tool);
-        // Many short builds, whose panics nobody reads.
+    /// Gives a command the settings for builds whose panics and warnings nobody reads.
+    fn in_clone(&self, mut command: Command) -> Command {
+        let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
         command
             .env("CARGO_INCREMENTAL", "1")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("RUSTFLAGS", flags + " --cap-lints=allow")
             .env_remove("CARGO_TARGET_DIR")
             .env_remove("CARGO_MANIFEST_DIR")
-            .current_dir(&self.clone)
-            .args(["mutants", "--colors", "never"]);
+            .current_dir(&self.clone);
         command
     }
 
-    fn list(&self, in_diff: Option<&Path>) -> Result<Vec<String>> {
+    fn cargo(&self) -> Result<Command> {
+        Ok(self.in_clone(workspace::cargo()?))
+    }
+
+    fn mutants(&self) -> Command {
+        let mut command = self.in_clone(Command::new(&self.tool));
+        command.args(["mutants", "--colors", "never"]);
+        command
+    }
+
+    fn list(&self, in_diff: Option<&Path>) -> Result<Vec<Mutant>> {
         let mut command = self.mutants();
-        command.args(["--workspace", "--list", "--no-config"]);
+        command.args(["--workspace", "--list", "--json", "--no-config"]);
         command.args(PARTS.iter().flat_map(Part::files));
         if let Some(diff) = in_diff {
             command.arg("--in-diff").arg(diff);
@@ -286,10 +212,73 @@ impl Lab {
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
         }
-        Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// Tries mutants of one part. The tests must pass without them first.
+    /// Tries those that can be switched, in one build.
+    fn try_switched(&self, mutants: &[&Mutant], jobs: usize, results: &mut Results) -> Result<()> {
+        let is_needed = |part: &&Part| {
+            mutants.iter().any(|m| Part::of(&m.name).is_some_and(|of| of.path == part.path))
+        };
+        let parts: Vec<&Part> = PARTS.iter().filter(is_needed).collect();
+        let built = self.build(&parts, mutants)?;
+        for number in &built.unviable {
+            results.add(&mutants[number - 1].name, "unviable", &self.commit)?;
+        }
+        let mut trials = BTreeMap::new();
+        for part in parts {
+            let begin = Instant::now();
+            let trial = Trial::prepare(built.programs(part), part.filters, &trial::scratch(0));
+            trials.insert(part.path, trial.map_err(|error| format!("{}: {error}", part.path))?);
+            eprintln!("── {}: the tests take {:.1?}", part.path, begin.elapsed());
+        }
+        self.try_all(mutants, &built, &trials, jobs, results)
+    }
+
+    /// Tries one mutant after the other, or some at once.
+    fn try_all(
+        &self,
+        mutants: &[&Mutant],
+        built: &Built,
+        trials: &BTreeMap<&str, Trial>,
+        jobs: usize,
+        results: &mut Results,
+    ) -> Result<()> {
+        let (mut numbers, results) = (built.switched.clone(), Mutex::new(results));
+        numbers.sort_unstable();
+        let queue = Mutex::new(numbers.into_iter());
+        let work = |job: usize| -> std::result::Result<(), String> {
+            let scratch = trial::scratch(job);
+            let next = || queue.lock().ok()?.next();
+            while let Some(number) = next() {
+                let name = &mutants[number - 1].name;
+                let trial = Part::of(name).and_then(|part| trials.get(part.path));
+                let trial = trial.ok_or_else(|| format!("{name} has no tests"))?;
+                let begin = Instant::now();
+                let fate = trial.run(number, &scratch).map_err(|error| error.to_string())?;
+                println!("{fate:>8} {:>6.1?}  {name}", begin.elapsed());
+                let mut results = results.lock().map_err(|error| error.to_string())?;
+                results.add(name, fate, &self.commit).map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let jobs: Vec<_> = (0..jobs)
+                .map(|job| {
+                    scope.spawn({
+                        let work = &work;
+                        move || work(job)
+                    })
+                })
+                .collect();
+            for job in jobs {
+                job.join().map_err(|_| "a job panicked")??;
+            }
+            Ok(())
+        })
+    }
+
+    /// Lets cargo-mutants try mutants of one part. That the tests pass without them is known.
     fn try_some(&self, part: &Part, mut others: HashSet<&str>, names: &[&str]) -> Result<()> {
         // The one way to leave some out that holds for all kinds of mutants: they are said to have been caught before.
         others.retain(|name| !names.contains(name));
@@ -300,51 +289,15 @@ impl Lab {
         let mut command = self.mutants();
         command.args(["--in-place", "--iterate", "--no-config", "--workspace"]);
         command.args(["--test-package", part.package]);
-        command.args(part.files()).args(["--minimum-test-timeout", "60", "--output"]);
-        command.arg(&self.place).arg("--").args(part.tests());
+        command.args(part.files());
+        command.args(["--baseline", "skip", "--timeout", "300", "--output"]);
+        command.arg(&self.place).arg("--").args(part.programs).arg("--").args(part.filters);
         eprintln!("── {}: {} mutants", part.path, names.len());
         match command.status()?.code() {
             // All were caught, some were not, or some did not end.
             Some(0 | 2 | 3) => Ok(()),
             _ => Err(format!("cargo-mutants failed in {}", part.path).into()),
         }
-    }
-}
-
-/// What came of every mutant that was tried, with the commit it was made of.
-struct Results(BTreeMap<String, (String, String)>);
-
-impl Results {
-    /// Reads them, and adds those that cargo-mutants left behind.
-    fn read(place: &Path, commit: &str) -> Result<Self> {
-        let file = place.join("results.tsv");
-        let mut known = Self::parse(&fs::read_to_string(&file).unwrap_or_default());
-        let out = place.join("mutants.out");
-        for fate in ["caught", "missed", "timeout", "unviable"] {
-            let names = fs::read_to_string(out.join(format!("{fate}.txt"))).unwrap_or_default();
-            let result = (fate.to_owned(), commit.to_owned());
-            known.0.extend(names.lines().map(|name| (name.to_owned(), result.clone())));
-        }
-        let line = |(name, (fate, commit)): (&_, &(_, _))| format!("{fate}\t{commit}\t{name}\n");
-        fs::write(file, known.0.iter().map(line).collect::<String>())?;
-        if out.exists() {
-            fs::remove_dir_all(out)?;
-        }
-        Ok(known)
-    }
-
-    fn parse(text: &str) -> Self {
-        let line = |line: &str| {
-            let mut words = line.splitn(3, '\t').map(str::to_owned);
-            let (fate, commit) = (words.next()?, words.next()?);
-            Some((words.next()?, (fate, commit)))
-        };
-        Self(text.lines().filter_map(line).collect())
-    }
-
-    fn is_known(&self, mutant: &str, now: &str) -> bool {
-        let is_final = |fate: &str| fate == "caught" || fate == "unviable";
-        self.0.get(mutant).is_some_and(|(fate, commit)| is_final(fate) || commit == now)
     }
 }
 
@@ -358,11 +311,9 @@ fn tell(chosen: &[String], results: &Results) -> Result<()> {
     let equivalent = equivalent();
     let (mut counts, mut survivors) = (BTreeMap::<&str, usize>::new(), Vec::new());
     for mutant in chosen {
-        let fate = match results.0.get(mutant) {
-            Some((fate, _)) if fate == "missed" && equivalent.contains(&without_line(mutant)) => {
-                "equivalent"
-            }
-            Some((fate, _)) => fate.as_str(),
+        let fate = match results.fate(mutant) {
+            Some("missed") if equivalent.contains(&without_line(mutant)) => "equivalent",
+            Some(fate) => fate,
             None => "untried",
         };
         *counts.entry(fate).or_default() += 1;
@@ -435,14 +386,5 @@ mod tests {
         let mut ten = ten;
         ten.sort_unstable();
         assert_eq!(both, ten);
-    }
-
-    #[test]
-    fn survivors_of_another_commit_are_tried_again() {
-        let results = Results::parse("missed\told\ta\ncaught\told\tb\nmissed\tnew\tc\n");
-        assert_eq!(
-            ["a", "b", "c", "d"].map(|m| results.is_known(m, "new")),
-            [false, true, true, false]
-        );
     }
 }

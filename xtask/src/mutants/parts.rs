@@ -1,0 +1,166 @@
+//! The code that keeps the promises, and the tests that must notice its mutants.
+
+/// Code that keeps a promise.
+pub struct Part {
+    /// A folder or a file, as the mutants in it are called.
+    pub path: &'static str,
+    /// The package with the tests that must notice.
+    pub package: &'static str,
+    /// The programs whose tests must notice.
+    pub programs: &'static [&'static str],
+    /// Parts of the names of these tests; none means all.
+    pub filters: &'static [&'static str],
+}
+
+const ENGINE: &[&str] = &["--lib", "--test=engine"];
+
+/// What is tried quickly comes first.
+pub const PARTS: [Part; 12] = [
+    Part {
+        path: "crates/store/src/refs",
+        package: "herma-store",
+        programs: &["--lib"],
+        filters: &["refs::"],
+    },
+    Part {
+        path: "crates/cli/src/hook",
+        package: "herma",
+        programs: &["--bin=herma", "--test=cli"],
+        filters: &["hook::"],
+    },
+    Part {
+        path: "crates/agents/src/agents",
+        package: "herma-agents",
+        programs: &["--lib", "--test=readers"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/agents/src/install",
+        package: "herma-agents",
+        programs: &["--lib", "--test=install"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/sessions/src/removal",
+        package: "herma-sessions",
+        programs: &["--lib", "--test=sessions"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/core/src/save",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "save::",
+            "guards::",
+            "round_trip::",
+            "defects_capture::",
+            "lost_objects::",
+            "lost_receipts::",
+            "looks::",
+            "names::",
+            "paths::",
+            "secret_content::",
+            "special::",
+            "store_files::",
+        ],
+    },
+    Part {
+        path: "crates/core/src/restore",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "restore::",
+            "guards::",
+            "arrival::",
+            "defects_r",
+            "round_trip::",
+            "single_paths::",
+            "safety_proof::",
+            "names::",
+            "paths::",
+            "special::",
+        ],
+    },
+    Part {
+        path: "crates/reversal/src",
+        package: "herma-reversal",
+        programs: &["--lib"],
+        filters: &[],
+    },
+    Part {
+        path: "crates/core/src/undo",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "undo::",
+            "guards::",
+            "steps::",
+            "step_failures::",
+            "steps_reviewed::",
+            "session_changes::",
+            "changed_rules::",
+        ],
+    },
+    Part {
+        path: "crates/core/src/steps",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "steps::",
+            "guards::",
+            "calls::",
+            "step_failures::",
+            "step_list::",
+            "outside::",
+            "hostile_steps::",
+            "steps_reviewed::",
+        ],
+    },
+    Part {
+        path: "crates/core/src/cleanup",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "cleanup::",
+            "cleaning::",
+            "cleaning_plans::",
+            "defects_cleaning::",
+            "kept_of_files::",
+            "newest_ones::",
+            "upkeep::",
+        ],
+    },
+    Part {
+        path: "crates/store/src/gc",
+        package: "herma-core",
+        programs: ENGINE,
+        filters: &[
+            "cleaning::",
+            "collect_attacks::",
+            "collect_damage::",
+            "collect_foreign::",
+            "upkeep::",
+        ],
+    },
+];
+
+impl Part {
+    pub fn of(mutant: &str) -> Option<&'static Self> {
+        let is_in = |part: &&Self| {
+            mutant.strip_prefix(part.path).is_some_and(|rest| rest.starts_with(['/', '.']))
+        };
+        PARTS.iter().find(is_in)
+    }
+
+    /// Its place in the list.
+    pub fn rank(&self) -> Option<usize> {
+        PARTS.iter().position(|part| part.path == self.path)
+    }
+
+    /// How cargo-mutants is told where it is.
+    pub fn files(&self) -> [String; 4] {
+        let file = "--file".to_owned();
+        [file.clone(), format!("{}/**", self.path), file, format!("{}.rs", self.path)]
+    }
+}
