@@ -75,8 +75,9 @@ mod tests {
         let dir = Dir::open(temp.path()).unwrap();
         let write = |name: &str, text: &str| std::fs::write(temp.path().join(name), text).unwrap();
         let id = ObjectId::EMPTY_TREE;
-        std::fs::create_dir_all(temp.path().join("refs/heads")).unwrap();
         write("HEAD", "ref: refs/heads/main\n");
+        assert_eq!(read_head(&dir).unwrap(), None, "not even the directory is there");
+        std::fs::create_dir_all(temp.path().join("refs/heads")).unwrap();
         assert_eq!(read_head(&dir).unwrap(), None);
         write("packed-refs", &format!("{id} refs/heads/main\n"));
         assert_eq!(read_head(&dir).unwrap(), Some(id));

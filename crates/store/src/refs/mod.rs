@@ -432,9 +432,7 @@ impl Refs<'_> {
                     Loose::Is(found) => return Err(moved(name, Some(*expected), Some(found))),
                     Loose::Broken => return Err(moved(name, Some(*expected), None)),
                 }
-                if !changed.contains_key(parent_of(name)) {
-                    changed.insert(parent_of(name), dir.try_clone()?);
-                }
+                changed.insert(parent_of(name), dir.try_clone()?);
                 Ok(())
             })?;
         }

@@ -224,6 +224,20 @@ mod tests {
     }
 
     #[test]
+    fn a_roll_that_cannot_be_written_is_left_as_it_is_unless_the_disk_is_full() {
+        let fresh = Fresh::new();
+        let project = ProjectId::parse(PROJECT.as_bytes()).unwrap();
+        let _lock = fresh.dirs.lock_project(&project, Duration::ZERO).unwrap();
+        let names = [1, 2].map(|n| format!("refs/herma/{PROJECT}/{n:08}"));
+        for name in &names {
+            fresh.dirs.refs().create(&[(name, ObjectId::EMPTY_TREE)]).unwrap();
+        }
+        std::fs::remove_dir_all(fresh.store().join("herma/tmp")).unwrap();
+        strike(&fresh.dirs, [names[0].as_str()].into_iter()).unwrap_err();
+        assert_eq!(on_roll(&fresh), names);
+    }
+
+    #[test]
     fn a_line_with_a_wrong_byte_says_nothing_and_the_others_do() {
         let project = ProjectId::parse(PROJECT.as_bytes()).unwrap();
         let names = [1, 2].map(|n| format!("refs/herma/{PROJECT}/{n:08}"));

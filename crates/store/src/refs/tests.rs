@@ -45,6 +45,8 @@ fn created_refs_are_what_git_sees_and_are_never_overwritten() {
         refs.create(&[("refs/herma/p/0", one), ("refs/herma/p/2", three), ("refs/herma/p/3", one)]),
         Some(two),
     );
+    // The value it has already is not a reason to think that this call created it.
+    assert_moved(refs.create(&[("refs/herma/p/2", two)]), Some(two));
     let listing = refs.list("refs/herma/p").unwrap();
     let names: Vec<&str> = listing.refs.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["refs/herma/p/0", "refs/herma/p/1", "refs/herma/p/2"]);
@@ -213,6 +215,29 @@ fn refs_go_together_only_at_the_values_given_and_wherever_they_are() {
     refs.delete_all(&[entry("2", two), entry("3", one)]).unwrap();
     assert_eq!(git_refs(&fresh), []);
     fresh.assert_sound();
+}
+
+#[test]
+fn a_ref_that_moves_while_its_deletion_waits_for_the_lock_is_kept() {
+    let (fresh, [one, two, _]) = with_commits();
+    let refs = fresh.dirs.refs();
+    refs.update(MASTER, None, one).unwrap();
+    fresh.git(&["pack-refs", "--all"]);
+    let (loose, packed) = (fresh.store().join(MASTER), fresh.store().join("packed-refs"));
+    let lock = fresh.store().join(format!("{MASTER}.lock"));
+    std::fs::create_dir_all(loose.parent().unwrap()).unwrap();
+    std::fs::write(&lock, "").unwrap();
+    std::thread::scope(|scope| {
+        let deleted = scope.spawn(|| refs.delete_all(&[(MASTER.to_owned(), one)]));
+        // It looked at the value before it took the packed one out.
+        while !deleted.is_finished() && std::fs::read_to_string(&packed).unwrap().contains(MASTER) {
+            std::thread::yield_now();
+        }
+        std::fs::write(&loose, format!("{two}\n")).unwrap();
+        std::fs::remove_file(&lock).unwrap();
+        assert_moved(deleted.join().unwrap(), Some(two));
+    });
+    assert_eq!(refs.read(MASTER).unwrap(), Some(two));
 }
 
 #[test]
