@@ -98,3 +98,23 @@ fn beginning(name: &str) -> &[u8] {
     let bytes = name.as_bytes();
     &bytes[..bytes.len().min(MAX_NAME_BYTES)]
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_too_long_is_set_aside() {
+        let home = tempfile::tempdir().unwrap();
+        let log = HookLog::at(Some(home.path().to_owned()));
+        let directory = home.path().join(PLACE);
+        log.note("one");
+        assert!(!directory.join(OLDER).exists());
+        std::fs::write(directory.join(FILE), vec![b'x'; (MAX_LOG_BYTES + 1) as usize]).unwrap();
+        log.note("two");
+        let text = std::fs::read_to_string(directory.join(FILE)).unwrap();
+        assert!(text.ends_with(" two\n") && text.len() < 100, "{text}");
+        assert!(directory.join(OLDER).metadata().unwrap().len() > MAX_LOG_BYTES);
+    }
+}

@@ -556,6 +556,18 @@ fn neither_contents_nor_the_environment_are_written_down() {
 }
 
 #[test]
+fn the_log_says_who_called_what_for_where_and_what_came_of_it() {
+    let env = test_env();
+    let project = repository(&env);
+    claude(&project).before("1", "Bash", &json!({"command": "rm a.txt"}));
+    let log = std::fs::read_to_string(env.home().join("herma/hooks/hook.log")).unwrap();
+    let line = log.lines().find(|line| line.contains(" claude ")).unwrap_or_default();
+    let place = format!(" in {}: ", project.path().display());
+    assert!(line.contains(" Bash of ") && line.contains(&place), "{log}");
+    assert!(line.ends_with(" ms)"), "{log}");
+}
+
+#[test]
 fn doctor_says_when_nothing_could_be_saved() {
     let env = test_env();
     let project = repository(&env);
