@@ -22,13 +22,15 @@ use crate::settings::{CannotEdit, Problem};
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
 
 /// The kinds of failure, each with its exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     /// It did not work.
     Failed,
     /// The command line makes no sense.
     Usage,
     /// There is no store or no such checkpoint.
+    #[serde(rename = "not-found")]
     NoStore,
     /// Another process is at it.
     Busy,
@@ -53,29 +55,19 @@ impl Kind {
             Self::Cancelled => 130,
         }
     }
-
-    /// The word JSON uses.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Usage => "usage",
-            Self::NoStore => "not-found",
-            Self::Busy => "busy",
-            Self::Damaged => "damaged",
-            Self::Cancelled => "cancelled",
-            Self::BrokenPipe => "broken-pipe",
-        }
-    }
 }
 
 /// A failure as the user hears of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct CommandError {
-    kind: Kind,
-    message: String,
-    causes: Vec<String>,
-    state: Option<String>,
-    hints: Vec<String>,
+    pub(crate) kind: Kind,
+    /// What happened.
+    pub(crate) message: String,
+    pub(crate) causes: Vec<String>,
+    /// What state things are in.
+    pub(crate) state: Option<String>,
+    /// What to type next.
+    pub(crate) hints: Vec<String>,
 }
 
 /// What a command comes to, and parts of it.
@@ -93,22 +85,6 @@ impl<T, E: Into<CommandError>> WithState<T> for Result<T, E> {
     }
 }
 
-/// What `--json` prints instead of words.
-#[derive(Serialize)]
-pub(crate) struct ErrorJson<'a> {
-    schema: &'static str,
-    error: ErrorBody<'a>,
-}
-
-#[derive(Serialize)]
-struct ErrorBody<'a> {
-    kind: &'static str,
-    message: &'a str,
-    causes: &'a [String],
-    state: Option<&'a str>,
-    hints: &'a [String],
-}
-
 impl CommandError {
     /// A failure of this kind.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
@@ -122,7 +98,17 @@ impl CommandError {
 
     /// A failure of this kind, in the words of an error and its causes.
     pub(crate) fn from_error(kind: Kind, error: &dyn StdError) -> Self {
-        Self::new(kind, clean(&error.to_string())).with_causes(error)
+        let mut new = Self::new(kind, clean(&error.to_string()));
+        let mut next = error.source();
+        while let Some(cause) = next {
+            let text = clean(&cause.to_string());
+            // Transparent errors repeat what they wrap.
+            if text != new.message && new.causes.last() != Some(&text) {
+                new.causes.push(text);
+            }
+            next = cause.source();
+        }
+        new
     }
 
     /// Adds what to type next.
@@ -139,51 +125,17 @@ impl CommandError {
         self
     }
 
-    fn with_causes(mut self, error: &dyn StdError) -> Self {
-        let mut next = error.source();
-        while let Some(cause) = next {
-            let text = clean(&cause.to_string());
-            // Transparent errors repeat what they wrap.
-            if text != self.message && self.causes.last() != Some(&text) {
-                self.causes.push(text);
-            }
-            next = cause.source();
-        }
-        self
-    }
-
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    pub(crate) fn causes(&self) -> &[String] {
-        &self.causes
-    }
-
-    pub(crate) fn state(&self) -> Option<&str> {
-        self.state.as_deref()
-    }
-
-    pub(crate) fn hints(&self) -> &[String] {
-        &self.hints
-    }
-
+    /// What `--json` prints instead of words.
     pub(crate) fn to_json(&self) -> ErrorJson<'_> {
-        ErrorJson {
-            schema: "herma.error/1",
-            error: ErrorBody {
-                kind: self.kind.word(),
-                message: &self.message,
-                causes: &self.causes,
-                state: self.state(),
-                hints: &self.hints,
-            },
-        }
+        ErrorJson { schema: "herma.error/1", error: self }
     }
+}
+
+/// An error as programs get it.
+#[derive(Serialize)]
+pub(crate) struct ErrorJson<'e> {
+    schema: &'static str,
+    error: &'e CommandError,
 }
 
 /// An error's text may quote names from disk; a terminal must not act on them.
@@ -201,7 +153,7 @@ impl From<Error> for CommandError {
             ErrorKind::Cancelled => Kind::Cancelled,
             ErrorKind::Failed => Kind::Failed,
         };
-        let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+        let new = Self::from_error(kind, &error);
         explain(new, &error)
     }
 }
@@ -354,7 +306,7 @@ impl From<DiffError> for CommandError {
                     DiffError::Damaged { .. } | DiffError::Store { .. } => Kind::Damaged,
                     _ => Kind::Failed,
                 };
-                let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+                let new = Self::from_error(kind, &error);
                 match error {
                     DiffError::Vanished { .. } => new.with_hint("Run the command again."),
                     DiffError::TooLarge { .. } => {
@@ -378,7 +330,7 @@ impl From<ResumeError> for CommandError {
             ResumeError::Busy => Kind::Busy,
             _ => Kind::Failed,
         };
-        let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+        let new = Self::from_error(kind, &error);
         match &error {
             ResumeError::NothingToUpdate(session) => new.with_hint(format!(
                 "`herma resume save {session} --task TEXT` writes the first one."
@@ -412,7 +364,7 @@ impl From<SessionsError> for CommandError {
             | E::BadFile { .. } => Kind::Damaged,
             _ => Kind::Failed,
         };
-        let new = Self::new(kind, clean(&error.to_string())).with_causes(&error);
+        let new = Self::from_error(kind, &error);
         match error {
             E::Write(error) => error.into(),
             E::NotFound(_) => new.with_hint("`herma sessions list` shows the sessions."),
@@ -445,7 +397,7 @@ impl From<io::Error> for CommandError {
 
 impl From<herma_fs::Error> for CommandError {
     fn from(error: herma_fs::Error) -> Self {
-        Self::new(Kind::Failed, clean(&error.to_string())).with_causes(&error)
+        Self::from_error(Kind::Failed, &error)
     }
 }
 
@@ -487,8 +439,8 @@ mod tests {
     #[test]
     fn a_missing_store_says_how_to_make_one() {
         let error = CommandError::from(Error::NoStore("/store".into()));
-        assert_eq!(error.kind(), Kind::NoStore);
-        assert_eq!(error.hints(), ["`herma save` makes the first checkpoint."]);
+        assert_eq!(error.kind, Kind::NoStore);
+        assert_eq!(error.hints, ["`herma save` makes the first checkpoint."]);
     }
 
     #[test]
@@ -499,7 +451,7 @@ mod tests {
                 holder: Some(4711),
                 waited: std::time::Duration::from_secs(1),
             };
-            CommandError::from(Error::from(error)).hints().concat()
+            CommandError::from(Error::from(error)).hints.concat()
         };
         assert_eq!(
             busy("the collection"),
@@ -512,12 +464,12 @@ mod tests {
     fn text_from_disk_cannot_move_the_cursor() {
         let path = "a\x1b[2J".into();
         let error = CommandError::from(Error::PathOutside { path, root: "/project".into() });
-        assert!(!error.message().contains('\x1b'), "{}", error.message());
+        assert!(!error.message.contains('\x1b'), "{}", error.message);
     }
 
     #[test]
     fn a_reader_that_went_away_is_no_failure() {
         let error = CommandError::from(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert_eq!(error.kind().exit_code(), 0);
+        assert_eq!(error.kind.exit_code(), 0);
     }
 }

@@ -39,10 +39,10 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
     match done {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {
-            if error.kind() != Kind::BrokenPipe {
+            if error.kind != Kind::BrokenPipe {
                 ui.error(&error);
             }
-            error.kind().exit_code()
+            error.kind.exit_code()
         }
     }
 }

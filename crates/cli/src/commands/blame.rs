@@ -8,7 +8,7 @@ use herma_core::{Blame, BlameLine};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
-use crate::render::json::{PathJson, Serialize, list, object, project_json};
+use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
 use crate::render::listing::width;
 use crate::render::patch_lines::visible;
 use crate::render::step_report::named_step_json;
@@ -32,20 +32,15 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
     let path = project.rel_path(&env.absolute(&args.file))?;
     let blame = env.ui.during(|progress| project.blame(&path, progress))?;
     let outcome = warn_of_gaps(env, &project)?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.blame/1",
-            project: project_json(&project),
-            #[serde(flatten)]
-            path: PathJson::new(path.as_bytes()),
-            lines: list(blame.lines.iter().zip(1..).map(line_json)),
-            steps: list(blame.steps.iter().map(named_step_json)),
-        })?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    write_lines(&mut out, &env.ui, &blame)?;
-    out.finish()?;
+    let json = lazy_object! {
+        schema: "herma.blame/1",
+        project: project_json(&project),
+        #[serde(flatten)]
+        path: PathJson::new(path.as_bytes()),
+        lines: list(blame.lines.iter().zip(1..).map(line_json)),
+        steps: list(blame.steps.iter().map(named_step_json)),
+    };
+    env.ui.answer(json, |out| write_lines(out, &env.ui, &blame))?;
     explain_steps(&env.ui, &blame.steps);
     if blame.lines.is_empty() {
         env.ui.status("The file is empty.");

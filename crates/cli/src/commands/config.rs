@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, Subcommand};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
+use crate::render::json::{PathJson, Serialize, lazy_object, list, object};
 use crate::settings::{ConfigFile, KEYS, Key, Origin, Value, set};
 use crate::terminal::{Label, escape};
 
@@ -109,15 +109,13 @@ fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome> {
         .with_state("The file is as that program left it.")
         .with_hint("Run the command again."));
     }
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.config/1",
-            file: PathJson::of(&env.settings.file),
-            settings: vec![to_json(key, &value, Origin::File(None))],
-            problems: [(); 0],
-            warnings: [(); 0],
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.config/1",
+        file: PathJson::of(&env.settings.file),
+        settings: vec![to_json(key, &value, Origin::File(None))],
+        problems: [(); 0],
+        warnings: [(); 0],
+    })?;
     let value = escape(value.to_string().as_bytes());
     env.ui.status(format_args!("{} is now {value}", key.full_name()));
     Ok(Outcome::Done)

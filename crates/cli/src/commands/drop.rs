@@ -4,7 +4,7 @@ use clap::Args;
 use herma_core::{Error, Project, Spec};
 
 use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState, find};
-use crate::commands::mark::mark_json;
+use crate::commands::mark;
 use crate::render::listing;
 
 /// Remove a checkpoint for good
@@ -22,7 +22,7 @@ pub(crate) struct DropArgs {
 pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = match find(&project, &args.checkpoint) {
-        Err(error) if error.kind() == Kind::Damaged && args.yes => {
+        Err(error) if error.kind == Kind::Damaged && args.yes => {
             return drop_damaged(env, &project, &args.checkpoint);
         }
         found => found?,
@@ -38,20 +38,13 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
         env.ui.confirm_removal("Remove this checkpoint for good?")?;
     }
     project.drop_checkpoint(&checkpoint).with_state("Nothing was removed.")?;
-    if env.ui.json {
-        env.ui.write_json(&mark_json(&project, "drop", None, Some(&checkpoint)))?;
-    }
-    env.ui.status(format_args!("Removed {in_words}."));
-    Ok(Outcome::Done)
+    let words = format!("Removed {in_words}.");
+    mark::tell(env, &project, ("drop", None), Some(&checkpoint), &words)
 }
 
 /// Removes a checkpoint that cannot be read, and so cannot be shown either.
 fn drop_damaged(env: &CommandEnv, project: &Project, checkpoint: &str) -> Result<Outcome> {
     let spec = Spec::parse(checkpoint).map_err(Error::from)?;
     project.drop_named(&spec)?;
-    if env.ui.json {
-        env.ui.write_json(&mark_json(project, "drop", None, None))?;
-    }
-    env.ui.status("Removed a damaged checkpoint.");
-    Ok(Outcome::Done)
+    mark::tell(env, project, ("drop", None), None, "Removed a damaged checkpoint.")
 }

@@ -8,7 +8,9 @@ use herma_core::{FileHistory, Version, VersionChange};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
-use crate::render::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
+use crate::render::json::{
+    PathJson, Serialize, checkpoint_json, lazy_object, list, object, project_json,
+};
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, listing};
 use crate::terminal::{Label, Ui, time, units};
@@ -33,26 +35,24 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
     let path = project.rel_path(&env.absolute(&args.file))?;
     let history = env.ui.during(|progress| project.history(&path, progress))?;
     let outcome = warn_of_gaps(env, &project)?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.history/1",
-            project: project_json(&project),
-            #[serde(flatten)]
-            path: PathJson::new(path.as_bytes()),
-            versions: list(history.versions.iter().map(version_json)),
-            steps: list(history.steps.iter().map(named_step_json)),
-        })?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    if args.null {
-        for version in &history.versions {
-            write_record(&mut out, version)?;
+    let json = lazy_object! {
+        schema: "herma.history/1",
+        project: project_json(&project),
+        #[serde(flatten)]
+        path: PathJson::new(path.as_bytes()),
+        versions: list(history.versions.iter().map(version_json)),
+        steps: list(history.steps.iter().map(named_step_json)),
+    };
+    env.ui.answer(json, |out| {
+        if args.null {
+            for version in &history.versions {
+                write_record(out, version)?;
+            }
+        } else {
+            write_versions(out, &env.ui, &history)?;
         }
-    } else {
-        write_versions(&mut out, &env.ui, &history)?;
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     if !args.null {
         explain_steps(&env.ui, &history.steps);
     }

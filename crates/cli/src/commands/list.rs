@@ -6,7 +6,7 @@ use clap::Args;
 use herma_core::Checkpoint;
 
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
-use crate::render::json::{checkpoint_json, list, object, project_json};
+use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing;
 
 /// List the checkpoints of this project, newest first
@@ -35,27 +35,25 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     }
     let is_whole = listed.damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
     let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.list/1",
-            project: project_json(&project),
-            checkpoints: list(checkpoints.iter().map(checkpoint_json)),
-        })?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    if args.null {
-        for checkpoint in checkpoints {
-            write_record(&mut out, checkpoint)?;
+    let json = lazy_object! {
+        schema: "herma.list/1",
+        project: project_json(&project),
+        checkpoints: list(checkpoints.iter().map(checkpoint_json)),
+    };
+    env.ui.answer(json, |out| {
+        if args.null {
+            for checkpoint in checkpoints {
+                write_record(out, checkpoint)?;
+            }
+        } else {
+            listing::write_checkpoints(out, &env.ui, checkpoints, env.now())?;
         }
-    } else {
-        listing::write_checkpoints(&mut out, &env.ui, checkpoints, env.now())?;
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
         env.ui.hint("`herma save` makes the first one.");
-    } else if !project.root().is_dir() {
+    } else if !env.ui.json && !project.root().is_dir() {
         env.ui.warning("the directory of this project is not there any more.");
         env.ui.hint(MAKE_AGAIN);
     }

@@ -19,9 +19,7 @@ pub(crate) fn cmd_maintain(env: &CommandEnv) -> Result<Outcome> {
     let records = collect_records(env);
     let done = env.engine.maintain(&NoProgress)?;
     let is_busy = done.is_none() && env.engine.has_store()?;
-    if env.ui.json {
-        env.ui.write_json(&to_json(done, is_busy, sessions, records))?;
-    }
+    env.ui.answer_json(|| to_json(done, is_busy, sessions, records))?;
     Ok(if is_busy { Outcome::Busy } else { Outcome::Done })
 }
 
@@ -37,13 +35,13 @@ fn prune_sessions(env: &CommandEnv) -> Result<AutoPruned, String> {
         let dir = conversations::directory(&env.home)?;
         let mut database = match conversations::open(&env.home, Access::Write) {
             Ok(database) => database,
-            Err(error) if error.kind() == Kind::NoStore => return Ok(AutoPruned::default()),
+            Err(error) if error.kind == Kind::NoStore => return Ok(AutoPruned::default()),
             Err(error) => return Err(error),
         };
         let now = env.now().as_float();
         Ok(auto::prune_and_vacuum(&mut database, dir.as_ref(), &settings, now)?)
     };
-    prune().map_err(|error| error.message().to_owned())
+    prune().map_err(|error| error.message)
 }
 
 /// Removes the resume records that have served their time, once a day; returns how many, and what went wrong.
@@ -52,7 +50,7 @@ fn collect_records(env: &CommandEnv) -> Result<(usize, Vec<String>), String> {
         let Some(store) = ResumeStore::open(&env.home)? else { return Ok(Collected::default()) };
         Ok(gc::collect_if_due(&store, &env.local_now())?.unwrap_or_default())
     };
-    let collected = collect().map_err(|error| CommandError::from(error).message().to_owned())?;
+    let collected = collect().map_err(|error| CommandError::from(error).message)?;
     let failed = collected.failed.into_iter();
     let failed = failed.map(|(file, error)| format!("{file}: {error}"));
     Ok((collected.removed.len(), failed.collect()))

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use herma_core::{Checkpoint, Project};
-use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, Outcome, Result, find};
-use crate::render::json::{Serialize, checkpoint_json, object, project_json};
-use crate::render::listing;
+use crate::render::json::{checkpoint_json, lazy_object, project_json};
+use crate::render::listing::in_words;
+use crate::terminal::shown;
 
 /// Give a checkpoint a name; named checkpoints are never cleaned up
 #[derive(Args, Debug)]
@@ -31,62 +31,52 @@ pub(crate) struct PinArgs {
     checkpoint: String,
 }
 
-/// What `--json` prints for a command that marks or drops a checkpoint: what was done, and to which checkpoint as it was before.
-pub(crate) fn mark_json(
+/// Tells that a checkpoint was marked or dropped: what was done, and to which one as it was before.
+pub(crate) fn tell(
+    env: &CommandEnv,
     project: &Project,
-    action: &str,
-    name: Option<&str>,
+    (action, name): (&str, Option<&str>),
     checkpoint: Option<&Checkpoint>,
-) -> impl Serialize {
-    object! {
+    words: &str,
+) -> Result<Outcome> {
+    env.ui.answer_json(lazy_object! {
         schema: "herma.mark/1",
         project: project_json(project),
         action,
         name,
         checkpoint: checkpoint.map(checkpoint_json),
-    }
+    })?;
+    env.ui.status(words);
+    Ok(Outcome::Done)
 }
 
 pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.name(&checkpoint, &args.name)?;
-    done(env, &mark_json(&project, "name", Some(&args.name), Some(&checkpoint)))?;
-    let name = escape(args.name.as_bytes());
-    let checkpoint = listing::in_words(&checkpoint);
-    env.ui.status(format_args!("`{name}` is now a name of {checkpoint}."));
-    Ok(Outcome::Done)
+    let words = format!("`{}` is now a name of {}.", shown(&args.name), in_words(&checkpoint));
+    tell(env, &project, ("name", Some(&args.name)), Some(&checkpoint), &words)
 }
 
 pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     project.unname(&args.name)?;
-    done(env, &mark_json(&project, "unname", Some(&args.name), None))?;
-    let name = escape(args.name.as_bytes());
-    env.ui.status(format_args!("`{name}` is no longer a name; its checkpoint stays."));
-    Ok(Outcome::Done)
+    let words = format!("`{}` is no longer a name; its checkpoint stays.", shown(&args.name));
+    tell(env, &project, ("unname", Some(&args.name)), None, &words)
 }
 
 pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.pin(&checkpoint)?;
-    done(env, &mark_json(&project, "pin", None, Some(&checkpoint)))?;
-    let checkpoint = listing::in_words(&checkpoint);
-    env.ui.status(format_args!("Pinned {checkpoint}; cleaning will not remove it."));
-    Ok(Outcome::Done)
+    let words = format!("Pinned {}; cleaning will not remove it.", in_words(&checkpoint));
+    tell(env, &project, ("pin", None), Some(&checkpoint), &words)
 }
 
 pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let checkpoint = find(&project, &args.checkpoint)?;
     project.unpin(&checkpoint)?;
-    done(env, &mark_json(&project, "unpin", None, Some(&checkpoint)))?;
-    let checkpoint = listing::in_words(&checkpoint);
-    env.ui.status(format_args!("Unpinned {checkpoint}; cleaning may remove it."));
-    Ok(Outcome::Done)
-}
-
-fn done(env: &CommandEnv, json: &impl Serialize) -> Result<()> {
-    if env.ui.json { env.ui.write_json(json) } else { Ok(()) }
+    let words = format!("Unpinned {}; cleaning may remove it.", in_words(&checkpoint));
+    tell(env, &project, ("unpin", None), Some(&checkpoint), &words)
 }

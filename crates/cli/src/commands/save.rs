@@ -11,7 +11,9 @@ use herma_store::path::escape;
 use herma_worktree::receipt::LeftOut;
 
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
-use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
+use crate::render::json::{
+    checkpoint_json, lazy_object, left_out_json, list, object, project_json,
+};
 use crate::render::listing;
 use crate::render::listing::{counted_entries, warn_of_losses};
 use crate::settings::Overrides;
@@ -80,24 +82,22 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
     })?;
     env.clean_if_due(&saved);
 
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.save/1",
-            project: project_json(&project),
-            checkpoint: checkpoint_json(&saved.checkpoint),
-            is_new: saved.is_new,
-            files: saved.receipt.summary.files,
-            bytes: saved.receipt.summary.bytes,
-            left_out: list(saved.receipt.left_out.iter().map(left_out_json)),
-            notes: saved.notes.clone(),
-            saved_again: saved.lost.files,
-            lost_packs: saved.lost.packs.clone(),
-            waited_ms: object! {
-                store: saved.waited.for_store.as_millis(),
-                project: saved.waited.for_project.as_millis(),
-            },
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.save/1",
+        project: project_json(&project),
+        checkpoint: checkpoint_json(&saved.checkpoint),
+        is_new: saved.is_new,
+        files: saved.receipt.summary.files,
+        bytes: saved.receipt.summary.bytes,
+        left_out: list(saved.receipt.left_out.iter().map(left_out_json)),
+        notes: saved.notes.clone(),
+        saved_again: saved.lost.files,
+        lost_packs: saved.lost.packs.clone(),
+        waited_ms: object! {
+            store: saved.waited.for_store.as_millis(),
+            project: saved.waited.for_project.as_millis(),
+        },
+    })?;
     tell(env, &saved);
     Ok(outcome(&saved))
 }

@@ -9,7 +9,7 @@ use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
-use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
+use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
 use crate::render::listing;
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -34,7 +34,7 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
             let error = CommandError::from(error);
             env.ui.warning(format_args!(
                 "its modes and what it left out cannot all be read: {}",
-                error.message()
+                error.message
             ));
             env.ui.detail(
                 "Its files can be restored; `herma checkpoints repair` looks for the rest.",
@@ -44,30 +44,28 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         }
         Err(error) => return Err(error.into()),
     };
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.show/1",
-            project: project_json(&project),
-            checkpoint: checkpoint_json(&checkpoint),
-            files: receipt.summary.files,
-            bytes: receipt.summary.bytes,
-            directories: receipt.summary.directories,
-            left_out: list(receipt.left_out.iter().map(left_out_json)),
-        })?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    if args.null {
-        for entry in &receipt.left_out {
-            write!(out, "{}\t", entry.reason.word())?;
-            out.write_all(&entry.path)?;
-            out.write_all(b"\0")?;
+    let json = lazy_object! {
+        schema: "herma.show/1",
+        project: project_json(&project),
+        checkpoint: checkpoint_json(&checkpoint),
+        files: receipt.summary.files,
+        bytes: receipt.summary.bytes,
+        directories: receipt.summary.directories,
+        left_out: list(receipt.left_out.iter().map(left_out_json)),
+    };
+    env.ui.answer(json, |out| {
+        if args.null {
+            for entry in &receipt.left_out {
+                write!(out, "{}\t", entry.reason.word())?;
+                out.write_all(&entry.path)?;
+                out.write_all(b"\0")?;
+            }
+        } else {
+            write_checkpoint(out, env, &checkpoint)?;
+            write_receipt(out, &env.ui, &checkpoint, &receipt)?;
         }
-    } else {
-        write_checkpoint(&mut out, env, &checkpoint)?;
-        write_receipt(&mut out, &env.ui, &checkpoint, &receipt)?;
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     Ok(outcome)
 }
 

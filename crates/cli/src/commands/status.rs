@@ -5,7 +5,7 @@ use std::io::Write;
 use herma_core::Error;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{checkpoint_json, object, project_json};
+use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
 use crate::terminal::shown;
 
@@ -19,25 +19,21 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
         Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.status/1",
-            project: project_json(&project),
-            checkpoints: checkpoints.len(),
-            newest: checkpoints.first().map(checkpoint_json),
-        })?;
-        return Ok(Outcome::Done);
-    }
-    let root = shown(project.root());
-    let count = match checkpoints.len() {
-        0 => "no checkpoints".to_owned(),
-        count => listing::counted(count, "checkpoint"),
+    let json = lazy_object! {
+        schema: "herma.status/1",
+        project: project_json(&project),
+        checkpoints: checkpoints.len(),
+        newest: checkpoints.first().map(checkpoint_json),
     };
-    let mut out = env.ui.data();
-    writeln!(out, "{root}: {count}")?;
-    let newest = &checkpoints[..checkpoints.len().min(SHOWN)];
-    listing::write_checkpoints(&mut out, &env.ui, newest, env.now())?;
-    out.finish()?;
+    env.ui.answer(json, |out| {
+        let count = match checkpoints.len() {
+            0 => "no checkpoints".to_owned(),
+            count => listing::counted(count, "checkpoint"),
+        };
+        writeln!(out, "{}: {count}", shown(project.root()))?;
+        let newest = &checkpoints[..checkpoints.len().min(SHOWN)];
+        listing::write_checkpoints(out, &env.ui, newest, env.now())
+    })?;
     if checkpoints.is_empty() {
         env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
     } else {

@@ -58,7 +58,7 @@ fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), S
             Err(error) => {
                 let error = CommandError::from(error);
                 log.came(call, place, &format!("failed: {}", in_full(&error)));
-                done = Err(error.message().to_owned());
+                done = Err(error.message);
             }
         }
     }
@@ -68,7 +68,7 @@ fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), S
 /// A failure with its causes, in one line.
 fn in_full(error: &CommandError) -> String {
     let parts: Vec<&str> =
-        std::iter::once(error.message()).chain(error.causes().iter().map(String::as_str)).collect();
+        std::iter::once(&error.message).chain(&error.causes).map(String::as_str).collect();
     parts.join(": ")
 }
 

@@ -94,7 +94,7 @@ impl Caller {
         let outcome = match done {
             Ok(outcome) => outcome,
             // There was more text than was wanted, which is how it is meant to end.
-            Err(error) if error.kind() == Kind::BrokenPipe && parts.is_cut => Outcome::Done,
+            Err(error) if error.kind == Kind::BrokenPipe && parts.is_cut => Outcome::Done,
             Err(error) => return Err(error),
         };
         Ok(Called { parts, outcome })

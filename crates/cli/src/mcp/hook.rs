@@ -75,7 +75,7 @@ fn note(session: &Session, call: &HookCall) -> Result<(), String> {
     }
     let directory = call.event.directory.as_deref();
     let env = session.env(directory);
-    let env = env.map_err(|error| error.message().to_owned())?;
+    let env = env.map_err(|error| error.message)?;
     let log = HookLog::at(Some(env.home.clone()));
     work::work(&env, call, &log)
 }

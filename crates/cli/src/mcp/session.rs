@@ -160,7 +160,7 @@ impl Session {
         let resource = Resource::parse(uri)?;
         let failed = |error: CommandError| RpcError {
             code: RESOURCE_NOT_FOUND,
-            message: error.message().to_owned(),
+            message: error.message.clone(),
             data: serde_json::to_value(error.to_json()).ok(),
         };
         let tool = tools::find(resource.kind.tool, true)
@@ -229,7 +229,7 @@ impl Session {
         let listener = self.progress(params.meta.progress_token.clone(), cancelled);
         let answer = self.checked(tool, arguments, &listener);
         Ok(match answer {
-            Err(error) if error.kind() == Kind::Cancelled && listener.is_cancelled() => None,
+            Err(error) if error.kind == Kind::Cancelled && listener.is_cancelled() => None,
             Err(error) => Some(failed(&error)),
             Ok(answer) => {
                 let sentence = tool.sentence(&answer);
@@ -376,9 +376,8 @@ pub(super) fn text(text: &str) -> Value {
 
 /// What an agent reads of a failure: what happened, what state things are in, what to do next.
 fn failed(error: &CommandError) -> Value {
-    let hints = error.hints().iter().map(String::as_str);
-    let lines = std::iter::once(error.message()).chain(error.state());
-    let lines: Vec<&str> = lines.chain(hints).collect();
+    let lines = std::iter::once(&error.message).chain(&error.state).chain(&error.hints);
+    let lines: Vec<&str> = lines.map(String::as_str).collect();
     let content = [text(&lines.join("\n"))];
     json!({"content": content, "structuredContent": error.to_json(), "isError": true})
 }

@@ -32,6 +32,12 @@ macro_rules! object {
 }
 pub(crate) use object;
 
+/// A function that makes such an object, for those who may not need it.
+macro_rules! lazy_object {
+    ($($fields:tt)*) => { || crate::render::json::object! { $($fields)* } };
+}
+pub(crate) use lazy_object;
+
 /// What a list in an object holds.
 pub(crate) fn list<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.collect()

@@ -62,7 +62,7 @@ fn whole(
     path: &herma_core::RelPath,
 ) -> Result<bool> {
     loop {
-        let answer = ui.answer(&format!("{question} [y,n,q,?]? "))?;
+        let answer = ui.ask_for_word(&format!("{question} [y,n,q,?]? "))?;
         match answer.as_deref() {
             Some("y" | "a") => return Ok(false),
             Some("n" | "d") => {
@@ -125,7 +125,7 @@ fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool> {
         let number = at + 1;
         let count = choices.len();
         let prompt = format!("({number}/{count}) Take back this hunk [{letters}]? ");
-        match choices.answer(ui.answer(&prompt)?.as_deref()) {
+        match choices.answer(ui.ask_for_word(&prompt)?.as_deref()) {
             Understood::Yes => {}
             Understood::Unknown => ui.status(HELP),
             Understood::Quit => return Ok(true),

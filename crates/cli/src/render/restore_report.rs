@@ -164,9 +164,7 @@ fn report_no_files(
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
-    if env.ui.json {
-        env.ui.write_json(&to_json(project, None, &[], None, outside, &told))?;
-    }
+    env.ui.answer_json(|| to_json(project, None, &[], None, outside, &told))?;
     let is_whole = outside.is_empty();
     told.tell(env, if is_whole { Outcome::Done } else { Outcome::LeftOut })
 }

@@ -113,6 +113,25 @@ impl Ui {
         Ok(out.finish()?)
     }
 
+    /// Prints an object, if a program reads. It is made only then.
+    pub(crate) fn answer_json<J: Serialize>(&self, json: impl FnOnce() -> J) -> Result<()> {
+        if self.json { self.write_json(&json()) } else { Ok(()) }
+    }
+
+    /// Answers: with an object where a program reads, else with a listing.
+    pub(crate) fn answer<J: Serialize>(
+        &self,
+        json: impl FnOnce() -> J,
+        text: impl FnOnce(&mut Output) -> io::Result<()>,
+    ) -> Result<()> {
+        if self.json {
+            return self.write_json(&json());
+        }
+        let mut out = self.listing();
+        text(&mut out)?;
+        Ok(out.finish()?)
+    }
+
     /// Prints one line of data.
     pub(crate) fn print(&self, line: impl Display) -> io::Result<()> {
         let mut out = self.data();
@@ -168,14 +187,14 @@ impl Ui {
             return;
         }
         let label = self.words_theme.paint(Label::Error, "Error:");
-        self.words(&format!("{label} {}", error.message()));
-        for cause in error.causes() {
+        self.words(&format!("{label} {}", error.message));
+        for cause in &error.causes {
             self.words(&format!("Because: {cause}"));
         }
-        if let Some(state) = error.state() {
+        if let Some(state) = &error.state {
             self.words(state);
         }
-        for hint in error.hints() {
+        for hint in &error.hints {
             let label = self.words_theme.paint(Label::Hint, "Hint:");
             self.words(&format!("{label} {hint}"));
         }
@@ -230,13 +249,13 @@ impl Ui {
 
     /// Asks a question that is answered with yes or no; anything but yes is no.
     pub(crate) fn ask(&self, prompt: &str) -> io::Result<bool> {
-        let answer = self.answer(prompt)?;
+        let answer = self.ask_for_word(prompt)?;
         Ok(matches!(answer.as_deref(), Some("y" | "yes")))
     }
 
     /// Asks for a word, in lower case; `None` at the end of the input. Control-C ends the program here even
     /// if a long operation before it has got used to ending in an orderly way.
-    pub(crate) fn answer(&self, prompt: &str) -> io::Result<Option<String>> {
+    pub(crate) fn ask_for_word(&self, prompt: &str) -> io::Result<Option<String>> {
         let is_asking = Arc::new(AtomicBool::new(true));
         let flag = Arc::clone(&is_asking);
         // Without the handler, Control-C does what it did before.

@@ -47,7 +47,7 @@ impl<'e> Following<'e> {
             // Files can be restored whatever is wrong with the conversations.
             Err(error) => env.ui.warning(format_args!(
                 "whether a conversation belongs to this cannot be told: {}",
-                error.message()
+                error.message
             )),
         }
         following.follow_rewritten()?;
@@ -89,7 +89,7 @@ impl<'e> Following<'e> {
         }
         self.env
             .ui
-            .warning(format_args!("an interrupted rewind cannot be finished: {}", error.message()));
+            .warning(format_args!("an interrupted rewind cannot be finished: {}", error.message));
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use clap::Args;
 use herma_core::can_undo::{Answer, CanUndo, Command, Uncovered, What, Why};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object, project_json};
-use crate::terminal::{Label, escape};
+use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
+use crate::terminal::{Label, Ui, escape};
 
 /// Say whether a command could be undone, without running it
 ///
@@ -76,18 +76,15 @@ pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outco
     let directory = project.rel_path(&env.directory)?;
     let can_undo =
         env.ui.during(|progress| project.can_undo(&args.command(), &directory, progress))?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.can-undo/1",
-            project: project_json(&project),
-            answer: can_undo.answer.word(),
-            uncovered: list(can_undo.uncovered.iter().map(uncovered_json)),
-            more: can_undo.more,
-            changes: list(can_undo.changes.iter().map(|path| PathJson::new(path.as_bytes()))),
-        })?;
-    } else {
-        write_answer(env, &can_undo)?;
-    }
+    let json = lazy_object! {
+        schema: "herma.can-undo/1",
+        project: project_json(&project),
+        answer: can_undo.answer.word(),
+        uncovered: list(can_undo.uncovered.iter().map(uncovered_json)),
+        more: can_undo.more,
+        changes: list(can_undo.changes.iter().map(|path| PathJson::new(path.as_bytes()))),
+    };
+    env.ui.answer(json, |out| write_answer(out, &env.ui, &can_undo))?;
     Ok(match can_undo.answer {
         Answer::Exact => Outcome::Done,
         Answer::Partial => Outcome::LeftOut,
@@ -95,14 +92,13 @@ pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outco
     })
 }
 
-fn write_answer(env: &CommandEnv, can_undo: &CanUndo) -> std::io::Result<()> {
-    let mut out = env.ui.listing();
+fn write_answer(out: &mut dyn Write, ui: &Ui, can_undo: &CanUndo) -> std::io::Result<()> {
     let label = match can_undo.answer {
         Answer::Exact => Label::Faint,
         Answer::Partial => Label::Warning,
         Answer::No => Label::Error,
     };
-    let answer = env.ui.theme.paint(label, can_undo.answer.word());
+    let answer = ui.theme.paint(label, can_undo.answer.word());
     writeln!(out, "{answer}")?;
     for uncovered in &can_undo.uncovered {
         let what = match &uncovered.what {
@@ -114,5 +110,5 @@ fn write_answer(env: &CommandEnv, can_undo: &CanUndo) -> std::io::Result<()> {
     if can_undo.more > 0 {
         writeln!(out, "and {} more", can_undo.more)?;
     }
-    out.finish()
+    Ok(())
 }

@@ -9,8 +9,8 @@ use herma_shell::{Command, may_change};
 
 use crate::command_env::{Outcome, Result};
 use crate::commands::agents::can_undo::is_shell_text;
-use crate::render::json::object;
-use crate::terminal::{Ui, escape};
+use crate::render::json::lazy_object;
+use crate::terminal::{Ui, shown};
 
 /// Say whether a command only reads, or may change files
 ///
@@ -32,22 +32,19 @@ pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome> {
         words => Command::Arguments(words.iter().map(|word| word.as_bytes().into()).collect()),
     });
     let effect = if found.is_some() { "may-change" } else { "reads-only" };
-    if ui.json {
-        ui.write_json(&object! {
-            schema: "herma.classify/1",
-            effect,
-            program: found.as_ref().map(|found| found.program.as_str()),
-            why: found.as_ref().map(|found| found.why.word()),
-            text: found.as_ref().map(|found| found.why.text()),
-        })?;
-    } else {
-        let mut out = ui.data();
+    let json = lazy_object! {
+        schema: "herma.classify/1",
+        effect,
+        program: found.as_ref().map(|found| found.program.as_str()),
+        why: found.as_ref().map(|found| found.why.word()),
+        text: found.as_ref().map(|found| found.why.text()),
+    };
+    ui.answer(json, |out| {
         writeln!(out, "{effect}")?;
-        if let Some(found) = &found {
-            let program = escape(found.program.as_bytes());
-            writeln!(out, "`{program}`: {}", found.why.text())?;
+        match &found {
+            Some(found) => writeln!(out, "`{}`: {}", shown(&found.program), found.why.text()),
+            None => Ok(()),
         }
-        out.finish()?;
-    }
+    })?;
     Ok(if found.is_some() { Outcome::Problems } else { Outcome::Done })
 }

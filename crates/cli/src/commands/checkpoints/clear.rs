@@ -9,7 +9,7 @@ use herma_fs::Dir;
 
 use super::shown_first;
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
-use crate::render::json::{PathJson, list, object};
+use crate::render::json::{PathJson, lazy_object, list};
 use crate::terminal::{escape, shown, size};
 
 /// Delete all checkpoints of all projects
@@ -86,28 +86,26 @@ fn tell(
     bytes_freed: u64,
     kept: &[OsString],
 ) -> Result<Outcome> {
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.checkpoints-clear/1",
-            base: PathJson::of(env.home.join("checkpoints")),
-            deleted,
-            bytes_freed,
-            kept: list(kept.iter().map(PathJson::of)),
-        })?;
-        return Ok(Outcome::Done);
-    }
-    let mut out = env.ui.data();
-    if base.is_none() {
-        writeln!(out, "Nothing to clear — checkpoint base does not exist.")?;
-    } else {
-        writeln!(out, "Cleared. Reclaimed {}.", size(bytes_freed))?;
-    }
-    if !kept.is_empty() {
-        writeln!(out, "Kept what is no checkpoint:")?;
-        for kept in kept {
-            writeln!(out, "  {}", shown(kept))?;
+    let json = lazy_object! {
+        schema: "herma.checkpoints-clear/1",
+        base: PathJson::of(env.home.join("checkpoints")),
+        deleted,
+        bytes_freed,
+        kept: list(kept.iter().map(PathJson::of)),
+    };
+    env.ui.answer(json, |out| {
+        if base.is_none() {
+            writeln!(out, "Nothing to clear — checkpoint base does not exist.")?;
+        } else {
+            writeln!(out, "Cleared. Reclaimed {}.", size(bytes_freed))?;
         }
-    }
-    out.finish()?;
+        if !kept.is_empty() {
+            writeln!(out, "Kept what is no checkpoint:")?;
+            for kept in kept {
+                writeln!(out, "  {}", shown(kept))?;
+            }
+        }
+        Ok(())
+    })?;
     Ok(Outcome::Done)
 }

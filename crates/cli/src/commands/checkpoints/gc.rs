@@ -8,7 +8,7 @@ use herma_store::gc::Thoroughness;
 use super::damage::warn_of_damage;
 use super::require_store;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 use crate::terminal::size;
 
 /// Free what no checkpoint needs, and pack the rest tightly
@@ -25,40 +25,36 @@ pub(super) struct GcArgs {
 
 pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome> {
     require_store(env)?;
-    let progress = env.ui.progress();
-    let full = Thoroughness::Full;
-    let cleaned = if args.empty_trash {
-        env.engine.collect_and_empty_trash(full, &progress)?
-    } else {
-        env.engine.collect(full, &progress)?
-    };
-    drop(progress);
+    let cleaned = env.ui.during(|progress| {
+        if args.empty_trash {
+            env.engine.collect_and_empty_trash(Thoroughness::Full, progress)
+        } else {
+            env.engine.collect(Thoroughness::Full, progress)
+        }
+    })?;
     let collected = &cleaned.collected;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.checkpoints-gc/1",
-            packs_before: collected.packs_before,
-            packs_after: collected.packs_after,
-            store_bytes_before: cleaned.bytes_before,
-            store_bytes_after: cleaned.bytes_after,
-            bytes_freed: cleaned.bytes_freed(),
-            trash_bytes: cleaned.trash_bytes,
-            merged_objects: collected.merged,
-            live_objects: collected.live,
-            postponed: collected.postponed,
-            unfinished: collected.unfinished,
-            damaged_refs: &collected.damaged,
-        })?;
-    } else {
-        let mut out = env.ui.data();
+    let json = lazy_object! {
+        schema: "herma.checkpoints-gc/1",
+        packs_before: collected.packs_before,
+        packs_after: collected.packs_after,
+        store_bytes_before: cleaned.bytes_before,
+        store_bytes_after: cleaned.bytes_after,
+        bytes_freed: cleaned.bytes_freed(),
+        trash_bytes: cleaned.trash_bytes,
+        merged_objects: collected.merged,
+        live_objects: collected.live,
+        postponed: collected.postponed,
+        unfinished: collected.unfinished,
+        damaged_refs: &collected.damaged,
+    };
+    env.ui.answer(json, |out| {
         let (before, after) = (collected.packs_before, collected.packs_after);
         writeln!(out, "Packs:           {before} → {after}")?;
         let (before, after) = (size(cleaned.bytes_before), size(cleaned.bytes_after));
         writeln!(out, "Store size:      {before} → {after}")?;
         writeln!(out, "Bytes reclaimed: {}", size(cleaned.bytes_freed()))?;
-        tell_of_trash(&mut out, cleaned.trash_bytes)?;
-        out.finish()?;
-    }
+        tell_of_trash(out, cleaned.trash_bytes)
+    })?;
     if !collected.damaged.is_empty() {
         warn_of_damage(env, &collected.damaged);
         return Ok(Outcome::Damaged);

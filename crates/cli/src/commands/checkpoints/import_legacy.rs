@@ -37,10 +37,8 @@ fn repository_json(imported: &Imported) -> impl Serialize {
 }
 
 pub(super) fn cmd_import_legacy(env: &CommandEnv, args: &ImportLegacyArgs) -> Result<Outcome> {
-    let progress = env.ui.progress();
     let options = ImportOptions { pin: args.pin };
-    let all = env.engine.import_legacy(&options, &progress)?;
-    drop(progress);
+    let all = env.ui.during(|progress| env.engine.import_legacy(&options, progress))?;
     let is_whole = all.iter().all(|one| one.problem.is_none() && one.lost == 0);
     let outcome = if is_whole { Outcome::Done } else { Outcome::LeftOut };
     if env.ui.json {

@@ -1,43 +1,31 @@
 //! The limits, for people and for programs.
 
 use herma_core::types::settings::Keeping;
-use serde::Serialize;
 
+use crate::render::json::{Serialize, object};
 use crate::render::listing::counted;
 use crate::terminal::size;
 
 /// The limits as programs read them; 0 is no limit.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct LimitsJson {
-    max_snapshots: usize,
-    max_total_size_bytes: u64,
-    min_free_disk_bytes: u64,
-    retention_days: u32,
-    delete_orphans: bool,
-}
-
-impl LimitsJson {
-    /// `max_total_size` is what the store is kept to.
-    pub(super) fn new(keeping: &Keeping, max_total_size: u64) -> Self {
-        Self {
-            max_snapshots: keeping.usual_snapshots(),
-            max_total_size_bytes: max_total_size,
-            min_free_disk_bytes: keeping.min_free_disk,
-            retention_days: keeping.retention_days,
-            delete_orphans: keeping.delete_orphans,
-        }
+pub(super) fn to_json(keeping: &Keeping) -> impl Serialize + use<> {
+    object! {
+        max_snapshots: keeping.usual_snapshots(),
+        max_total_size_bytes: keeping.max_total_size.unwrap_or(0),
+        min_free_disk_bytes: keeping.min_free_disk,
+        retention_days: keeping.retention_days,
+        delete_orphans: keeping.delete_orphans,
     }
 }
 
 /// The limits in one line.
-pub(super) fn in_words(keeping: &Keeping, max_total_size: u64) -> String {
+pub(super) fn in_words(keeping: &Keeping) -> String {
     let mut parts = Vec::new();
     if keeping.usual_snapshots() > 0 {
         let count = counted(keeping.usual_snapshots(), "checkpoint");
         parts.push(format!("{count} per project"));
     }
-    if max_total_size > 0 {
-        parts.push(format!("{} in all", size(max_total_size)));
+    if let Some(most) = keeping.max_total_size.filter(|most| *most > 0) {
+        parts.push(format!("{} in all", size(most)));
     }
     if keeping.retention_days > 0 {
         let days = counted(keeping.retention_days, "day");

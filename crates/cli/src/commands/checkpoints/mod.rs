@@ -80,7 +80,7 @@ fn require_store(env: &CommandEnv) -> Result<()> {
 /// question to come, nothing is done, and that is no success.
 fn shown_first(written: Result<()>, needs_no_answer: bool) -> Result<()> {
     match written {
-        Err(error) if error.kind() != Kind::BrokenPipe => Err(error),
+        Err(error) if error.kind != Kind::BrokenPipe => Err(error),
         Err(_) if !needs_no_answer => {
             let error = CommandError::new(Kind::Failed, "nobody reads what would be removed");
             Err(error.with_state("Nothing was removed."))

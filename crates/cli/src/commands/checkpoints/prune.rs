@@ -6,7 +6,6 @@ use clap::Args;
 use herma_core::cleanup::{CleanRequest, Limits, Note, Orphans, Rule};
 use herma_core::types::settings::Keeping;
 
-use super::limits::LimitsJson;
 use super::preview::Preview;
 use super::prune_report::PruneReport;
 use super::shown_first;
@@ -67,30 +66,22 @@ struct Prune<'a> {
     env: &'a CommandEnv,
     args: &'a PruneArgs,
     keeping: Keeping,
-    /// The bytes the store may have; 0 is no limit.
-    max_total_size: u64,
     /// Did somebody confirm it?
     clock_is_right: bool,
 }
 
 pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome> {
-    let keeping = args.keeping(env.engine.settings().keeping);
-    let mut prune = Prune {
-        env,
-        args,
-        clock_is_right: false,
-        keeping,
-        max_total_size: match keeping.max_total_size {
-            Some(bytes) => bytes,
-            None => env.engine.size_limit()?,
-        },
-    };
+    let mut keeping = args.keeping(env.engine.settings().keeping);
+    if keeping.max_total_size.is_none() {
+        keeping.max_total_size = Some(env.engine.size_limit()?);
+    }
+    let mut prune = Prune { env, args, clock_is_right: false, keeping };
     shown_first(prune.write_header(), args.force || args.dry_run)?;
     let mut preview = prune.look()?;
     if args.dry_run {
         prune.write_preview(&preview)?;
         prune.say_what_will_be_asked(&preview);
-        return PruneReport::of_preview(&preview, prune.limits_json(), prune.keeping).tell(env);
+        return PruneReport::of_preview(&preview, prune.keeping).tell(env);
     }
     if prune.is_clock_confirmed(&preview)? {
         prune.clock_is_right = true;
@@ -115,7 +106,7 @@ impl Prune<'_> {
         writeln!(out, "Pruning checkpoint store…")?;
         writeln!(out, "  retention_days:    {days}")?;
         writeln!(out, "  delete_orphans:    {word}")?;
-        writeln!(out, "  max_total_size_mb: {}", self.max_total_size >> 20)?;
+        writeln!(out, "  max_total_size_mb: {}", keeping.max_total_size.unwrap_or(0) >> 20)?;
         writeln!(out, "  max_snapshots:     {}", keeping.usual_snapshots())?;
         writeln!(out)?;
         Ok(out.finish()?)
@@ -128,14 +119,10 @@ impl Prune<'_> {
             is_usual: keeping.max_snapshots.is_none(),
             project: None,
             retention_days: (keeping.retention_days > 0).then_some(keeping.retention_days),
-            max_total_bytes: Some(self.max_total_size),
+            max_total_bytes: keeping.max_total_size,
             min_free_bytes: (keeping.min_free_disk > 0).then_some(keeping.min_free_disk),
             orphans,
         }
-    }
-
-    fn limits_json(&self) -> LimitsJson {
-        LimitsJson::new(&self.keeping, self.max_total_size)
     }
 
     fn request(&self, orphans: Orphans) -> CleanRequest {
@@ -241,10 +228,8 @@ impl Prune<'_> {
     fn clean<'p>(&self, preview: &'p Preview, kept: bool) -> Result<PruneReport<'p>> {
         let engine = &self.env.engine;
         let request = self.request(Orphans::These(preview.orphans()));
-        let progress = self.env.ui.progress();
-        let cleaned = engine.clean(&request, &progress).with_state("If checkpoints were dropped before that, they stay dropped; everything else is as it was.")?;
-        drop(progress);
-        let mut report = PruneReport::new(preview, self.limits_json(), self.keeping, cleaned);
+        let cleaned = self.env.ui.during(|progress| engine.clean(&request, progress)).with_state("If checkpoints were dropped before that, they stay dropped; everything else is as it was.")?;
+        let mut report = PruneReport::new(preview, self.keeping, cleaned);
         report.orphans_kept = kept;
         let left = engine.legacy()?;
         for archive in &preview.stale {

@@ -6,7 +6,7 @@ use herma_core::cleanup::{Cleaned, Rule};
 use herma_core::types::settings::Keeping;
 use herma_core::{Error, LegacyArchive, RemovedLegacy};
 
-use super::limits::LimitsJson;
+use super::limits;
 use super::preview::Preview;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{PathJson, Serialize, list, object};
@@ -16,7 +16,7 @@ use crate::terminal::{escape, shown, size};
 /// What was done, or would be.
 pub(super) struct PruneReport<'p> {
     preview: &'p Preview,
-    limits: LimitsJson,
+    keeping: Keeping,
     cleaned: Cleaned,
     dry_run: bool,
     clock_distrusted: bool,
@@ -42,7 +42,7 @@ fn word(rule: Rule) -> &'static str {
 
 impl<'p> PruneReport<'p> {
     /// What would be done.
-    pub(super) fn of_preview(preview: &'p Preview, limits: LimitsJson, keeping: Keeping) -> Self {
+    pub(super) fn of_preview(preview: &'p Preview, keeping: Keeping) -> Self {
         let plan = &preview.plan;
         let going = preview.repositories.iter();
         let cleaned = Cleaned {
@@ -55,7 +55,7 @@ impl<'p> PruneReport<'p> {
             bytes_before: preview.facts.fixed_bytes + preview.facts.object_bytes,
             ..Cleaned::default()
         };
-        let report = Self::new(preview, limits, keeping, cleaned);
+        let report = Self::new(preview, keeping, cleaned);
         Self {
             dry_run: true,
             bytes_freed: 0,
@@ -66,15 +66,10 @@ impl<'p> PruneReport<'p> {
     }
 
     /// What was done.
-    pub(super) fn new(
-        preview: &'p Preview,
-        limits: LimitsJson,
-        keeping: Keeping,
-        cleaned: Cleaned,
-    ) -> Self {
+    pub(super) fn new(preview: &'p Preview, keeping: Keeping, cleaned: Cleaned) -> Self {
         Self {
             preview,
-            limits,
+            keeping,
             dry_run: false,
             clock_distrusted: keeping.retention_days > 0 && preview.distrusts_clock(),
             orphans_kept: false,
@@ -119,7 +114,7 @@ impl<'p> PruneReport<'p> {
         object! {
             schema: "herma.checkpoints-prune/1",
             dry_run: self.dry_run,
-            limits: self.limits,
+            limits: limits::to_json(&self.keeping),
             scanned: cleaned.scanned,
             deleted_orphan: cleaned.projects_by(Rule::Orphan),
             deleted_stale: self.deleted_stale,

@@ -55,14 +55,14 @@ pub(super) fn cmd_repair(env: &CommandEnv) -> Result<Outcome> {
     let repaired = env.ui.during(|progress| env.engine.repair(progress))?;
     let is_whole = repaired.after.is_whole();
     let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
-    if env.ui.json {
-        env.ui.write_json(&repair_json(&repaired))?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    write_done(&mut out, &repaired)?;
-    write_findings(&mut out, &repaired.after)?;
-    out.finish()?;
+    env.ui.answer(
+        || repair_json(&repaired),
+        |out| {
+            write_done(out, &repaired)?;
+            write_findings(out, &repaired.after)?;
+            Ok(())
+        },
+    )?;
     if !is_whole {
         env.ui.hint("`herma drop` removes a checkpoint that stays damaged.");
     }

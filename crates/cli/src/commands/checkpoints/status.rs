@@ -4,10 +4,10 @@ use std::io;
 use std::io::Write;
 
 use clap::Args;
-use herma_core::cleanup::{CleaningRecord, Presence};
+use herma_core::cleanup::Presence;
+use herma_core::types::settings::Keeping;
 use herma_core::{ProjectStatus, StoreStatus};
 
-use super::limits::LimitsJson;
 use super::{limits, place};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{PathJson, Serialize, list, object};
@@ -18,6 +18,8 @@ use crate::terminal::{escape, short_age, shown, size};
 const SHOWN: usize = 20;
 /// How many of the biggest files are named.
 const NAMED_FILES: usize = 10;
+const WHAT_TO_DO_WITH_LEGACY: &str = "\nClear with: herma checkpoints clear-legacy\nBring their history in with: herma checkpoints import-legacy";
+
 /// Columns of a project's directory.
 const WORKDIR: usize = 60;
 
@@ -35,21 +37,16 @@ pub(super) struct StatusArgs {
 
 pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome> {
     let status = env.ui.during(|progress| env.engine.status(true, progress))?;
-    if env.ui.json {
-        env.ui.write_json(&status_json(&status, env))?;
-        return Ok(Outcome::Done);
-    }
     let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(SHOWN);
-    let mut out = env.ui.listing();
     let now = env.now().as_float();
-    write_sizes(&mut out, &status)?;
-    write_projects(&mut out, &status.projects, limit, now)?;
-    write_legacy(&mut out, &status)?;
-    write_biggest(&mut out, &status.projects)?;
-    if status.exists {
-        write_disk(&mut out, &status, env, now)?;
-    }
-    out.finish()?;
+    let json = || status_json(&status, env);
+    env.ui.answer(json, |out| {
+        write_sizes(out, &status)?;
+        write_projects(out, &status.projects, limit, now)?;
+        write_legacy(out, &status)?;
+        write_biggest(out, &status.projects)?;
+        if status.exists { write_disk(out, &status, env, now) } else { Ok(()) }
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -128,8 +125,7 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
             let bytes = size(archive.size_bytes);
             writeln!(out, "  {:<40}  {bytes:>10}", shown(&archive.name))?;
         }
-        writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
-        writeln!(out, "Bring their history in with: herma checkpoints import-legacy")?;
+        writeln!(out, "{WHAT_TO_DO_WITH_LEGACY}")?;
     }
     if !status.pre_v2.is_empty() {
         writeln!(out, "\nRepositories of version 1 ({}):", status.pre_v2.len())?;
@@ -139,8 +135,7 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
             let bytes = size(repository.size_bytes);
             writeln!(out, "  {of}  {state}  {bytes:>10}")?;
         }
-        writeln!(out, "\nClear with: herma checkpoints clear-legacy")?;
-        writeln!(out, "Bring their history in with: herma checkpoints import-legacy")?;
+        writeln!(out, "{WHAT_TO_DO_WITH_LEGACY}")?;
     }
     Ok(())
 }
@@ -180,31 +175,22 @@ fn write_disk(
     writeln!(out, "\nOn disk:         {}", size(status.store_disk_bytes))?;
     writeln!(out, "Packs:           {}", status.packs)?;
     writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
-    let keeping = env.engine.settings().keeping;
-    writeln!(out, "Limits:          {}", limits::in_words(&keeping, status.size_limit))?;
-    match &status.last_cleaning {
-        None => writeln!(out, "Last cleaning:   never"),
-        Some(record) => {
-            writeln!(out, "Last cleaning:   {}", cleaning(record, now))?;
-            match &record.problem {
-                Some(problem) => {
-                    let problem = escape(problem.as_bytes());
-                    writeln!(out, "  problem:       {problem}")
-                }
-                None => Ok(()),
-            }
-        }
+    writeln!(out, "Limits:          {}", limits::in_words(&keeping(env, status)))?;
+    let Some(record) = &status.last_cleaning else {
+        return writeln!(out, "Last cleaning:   never");
+    };
+    let (age, freed) = (short_age(Some(record.at), now), size(record.freed_bytes));
+    let dropped = counted(record.dropped, "checkpoint");
+    writeln!(out, "Last cleaning:   {age}, {dropped} dropped, {freed} freed")?;
+    match &record.problem {
+        Some(problem) => writeln!(out, "  problem:       {}", escape(problem.as_bytes())),
+        None => Ok(()),
     }
 }
 
-/// What the last cleaning did, in words.
-fn cleaning(record: &CleaningRecord, now: f64) -> String {
-    format!(
-        "{}, {} dropped, {} freed",
-        short_age(Some(record.at), now),
-        counted(record.dropped, "checkpoint"),
-        size(record.freed_bytes)
-    )
+/// The limits in force.
+fn keeping(env: &CommandEnv, status: &StoreStatus) -> Keeping {
+    Keeping { max_total_size: Some(status.size_limit), ..env.engine.settings().keeping }
 }
 
 /// What `--json` prints: Hermes's keys, and ours beside them.
@@ -237,7 +223,7 @@ fn status_json(status: &StoreStatus, env: &CommandEnv) -> impl Serialize {
             exists: repository.exists,
             size_bytes: repository.size_bytes,
         })),
-        limits: LimitsJson::new(&env.engine.settings().keeping, status.size_limit),
+        limits: limits::to_json(&keeping(env, status)),
         last_cleaning: status.last_cleaning.as_ref().map(|record| object! {
             at: record.at,
             store_bytes: record.store_bytes,

@@ -48,19 +48,11 @@ fn damaged_json(damaged: &DamagedFinding) -> impl Serialize {
 
 pub(super) fn cmd_verify(env: &CommandEnv, args: &VerifyArgs) -> Result<Outcome> {
     require_store(env)?;
-    let progress = env.ui.progress();
     let options = VerifyOptions { read_data: args.read_data, project: None };
-    let verified = env.engine.verify(&options, &progress)?;
-    drop(progress);
+    let verified = env.ui.during(|progress| env.engine.verify(&options, progress))?;
     env.warn_of_purge()?;
     let outcome = if verified.is_whole() { Outcome::Done } else { Outcome::Damaged };
-    if env.ui.json {
-        env.ui.write_json(&verify_json(&verified))?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    write_findings(&mut out, &verified)?;
-    out.finish()?;
+    env.ui.answer(|| verify_json(&verified), |out| write_findings(out, &verified))?;
     if outcome == Outcome::Damaged {
         env.ui.hint("`herma checkpoints repair` mends what can be mended.");
     }

@@ -31,7 +31,7 @@ pub(super) fn gather(env: &CommandEnv, session: &SessionId) -> Map {
 }
 
 fn tell(env: &CommandEnv, what: &str, error: &CommandError) {
-    let message = error.message();
+    let message = &error.message;
     env.ui.warning(format_args!("{what} is not in the record: {message}"));
 }
 

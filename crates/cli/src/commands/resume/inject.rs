@@ -1,5 +1,7 @@
 //! `herma resume inject`
 
+use std::io::Write;
+
 use clap::Args;
 use herma_sessions::resume::inject::Ancestry;
 use herma_sessions::resume::{ResumeStore, SessionId, inject};
@@ -7,7 +9,7 @@ use herma_sessions::{Access, Database};
 use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 
 /// Print what a session should know of the one it continues
 ///
@@ -40,18 +42,13 @@ pub(super) fn cmd_inject(env: &CommandEnv, args: &InjectArgs) -> Result<Outcome>
     }
     let found = ancestry.found.as_ref();
     let block = found.and_then(|(_, record)| inject::block(record));
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.resume-inject/1",
-            session: args.session.as_str(),
-            from: found.map(|(session, _)| session.as_str()),
-            block,
-        })?;
-        return Ok(Outcome::Done);
-    }
-    if let Some(block) = block {
-        env.ui.print(format_args!("{block}"))?;
-    }
+    let json = lazy_object! {
+        schema: "herma.resume-inject/1",
+        session: args.session.as_str(),
+        from: found.map(|(session, _)| session.as_str()),
+        block: &block,
+    };
+    env.ui.answer(json, |out| block.iter().try_for_each(|block| writeln!(out, "{block}")))?;
     Ok(Outcome::Done)
 }
 

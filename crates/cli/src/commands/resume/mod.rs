@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use herma_sessions::resume::{ResumeStore, SessionId};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 
 /// Keep what a session was doing, for the session that continues it
 ///
@@ -74,13 +74,11 @@ fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome> {
     if !store.delete(session)? {
         return Err(nothing(session));
     }
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.resume-delete/1",
-            action: "deleted",
-            session: session.as_str(),
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.resume-delete/1",
+        action: "deleted",
+        session: session.as_str(),
+    })?;
     env.ui.status(format_args!("Checkpoint cleared for session {session}"));
     Ok(Outcome::Done)
 }

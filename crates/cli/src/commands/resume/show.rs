@@ -8,9 +8,10 @@ use herma_sessions::resume::{Record, ResumeStore, SessionId, inject, yaml};
 
 use super::nothing;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{Serialize, list, object};
+use crate::render::authors::at;
+use crate::render::json::{Serialize, lazy_object, list, object};
 use crate::render::listing;
-use crate::terminal::{Label, escape, time};
+use crate::terminal::{Label, escape, shown, time};
 
 /// Show the record of a session
 #[derive(Args, Debug)]
@@ -32,12 +33,6 @@ pub(super) struct ListArgs {
     null: bool,
 }
 
-#[derive(Serialize)]
-struct ProblemJson {
-    file: String,
-    what: String,
-}
-
 /// A record with its session.
 struct Line<'a> {
     session: &'a SessionId,
@@ -49,24 +44,18 @@ pub(super) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let session = &args.session;
     let store = ResumeStore::open(&env.home)?.ok_or_else(|| nothing(session))?;
     let record = store.read(session)?.ok_or_else(|| nothing(session))?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.resume-show/1",
-            session: session.as_str(),
-            record: record.content(),
-        })?;
-        return Ok(Outcome::Done);
-    }
-    let text = yaml::write(record.content());
-    let mut out = env.ui.listing();
-    for line in text.lines() {
-        if env.ui.is_terminal {
-            writeln!(out, "{}", escape(line.as_bytes()))?;
-        } else {
+    let json = lazy_object! {
+        schema: "herma.resume-show/1",
+        session: session.as_str(),
+        record: record.content(),
+    };
+    env.ui.answer(json, |out| {
+        for line in yaml::write(record.content()).lines() {
+            let line = if env.ui.is_terminal { shown(line) } else { line.to_owned() };
             writeln!(out, "{line}")?;
         }
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -85,56 +74,46 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
         })
         .collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.updated));
+    let problem_of = |listed: &Listed| {
+        let problem = listed.record.as_ref().err()?;
+        Some((listed.file.clone(), problem.to_string()))
+    };
     let problems: Vec<_> = listed.iter().filter_map(problem_of).collect();
     let outcome = if problems.is_empty() { Outcome::Done } else { Outcome::LeftOut };
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.resume-list/1",
-            records: list(lines.iter().map(Line::to_json)),
-            problems,
-        })?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.listing();
-    for line in &lines {
-        if args.null {
-            line.write_record(&mut out)?;
-        } else {
-            line.write(&mut out, env)?;
+    let json = lazy_object! {
+        schema: "herma.resume-list/1",
+        records: list(lines.iter().map(Line::to_json)),
+        problems: list(problems.iter().map(|(file, what)| object! { file, what })),
+    };
+    env.ui.answer(json, |out| {
+        for line in &lines {
+            if args.null {
+                line.write_record(out)?;
+            } else {
+                line.write(out, env)?;
+            }
         }
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     if lines.is_empty() {
         env.ui.status("No session has a resume record.");
     }
-    for problem in problems {
-        let ProblemJson { file, what } = problem;
-        let file = escape(file.as_bytes());
-        env.ui.warning(format_args!("{file} cannot be used: {}", escape(what.as_bytes())));
+    for (file, what) in problems.iter().filter(|_| !env.ui.json) {
+        env.ui.warning(format_args!("{} cannot be used: {}", shown(file), shown(what)));
     }
     Ok(outcome)
-}
-
-fn problem_of(listed: &Listed) -> Option<ProblemJson> {
-    let problem = listed.record.as_ref().err()?;
-    Some(ProblemJson { file: listed.file.clone(), what: problem.to_string() })
 }
 
 impl Line<'_> {
     fn to_json(&self) -> impl Serialize {
         let (steps_completed, steps) = self.record.steps();
-        let moment = self.updated.map(|seconds| herma_core::types::clock::Timestamp {
-            seconds,
-            nanos: 0,
-            offset_minutes: 0,
-        });
         object! {
             session: self.session.as_str(),
             task: self.record.task(),
             status: self.record.status(),
             steps_completed,
             steps,
-            updated: moment.and_then(time::rfc3339),
+            updated: self.updated.and_then(|seconds| time::rfc3339(at(seconds))),
             updated_seconds: self.updated,
         }
     }

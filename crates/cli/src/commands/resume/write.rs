@@ -11,7 +11,7 @@ use herma_store::path::escape;
 
 use super::facts;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 use crate::terminal::shown;
 
 /// Larger input is refused.
@@ -125,15 +125,13 @@ fn tell(
     set_aside: Option<&str>,
     record: &Record,
 ) -> Result<Outcome> {
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.resume/1",
-            action,
-            session: session.as_str(),
-            set_aside,
-            record: record.content(),
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.resume/1",
+        action,
+        session: session.as_str(),
+        set_aside,
+        record: record.content(),
+    })?;
     env.ui.status(format_args!("Checkpoint {action} for session {session}"));
     Ok(Outcome::Done)
 }

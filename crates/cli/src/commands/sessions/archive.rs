@@ -10,7 +10,7 @@ use super::filters::FilterArgs;
 use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 use crate::terminal::{shown, size};
 
 /// Move ended sessions out of the database into files
@@ -73,24 +73,22 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
 }
 
 fn tell(env: &CommandEnv, dry_run: bool, done: &archive::Archived) -> Result<Outcome> {
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.sessions-archive/1",
-            dry_run,
-            archived: done.sessions,
-            marked: done.marked,
-            archive_bytes: done.bytes,
-            removed: removed_json(&done.removed),
-        })?;
-        return Ok(outcome(env, dry_run, done));
-    }
-    let mut out = env.ui.data();
-    if dry_run {
-        writeln!(out, "Would archive {} session(s).", done.sessions)?;
-    } else {
-        writeln!(out, "Archived {} session(s).", done.sessions)?;
-    }
-    out.finish()?;
+    let json = lazy_object! {
+        schema: "herma.sessions-archive/1",
+        dry_run,
+        archived: done.sessions,
+        marked: done.marked,
+        archive_bytes: done.bytes,
+        removed: removed_json(&done.removed),
+    };
+    env.ui.answer(json, |out| {
+        if dry_run {
+            writeln!(out, "Would archive {} session(s).", done.sessions)?;
+        } else {
+            writeln!(out, "Archived {} session(s).", done.sessions)?;
+        }
+        Ok(())
+    })?;
     if done.marked {
         env.ui.status("They are marked, and stay in the database.");
     } else if done.sessions > 0 && !dry_run {

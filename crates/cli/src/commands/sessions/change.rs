@@ -7,7 +7,7 @@ use herma_sessions::{Access, delete, session};
 use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::object;
+use crate::render::json::{lazy_object, object};
 use crate::terminal::shown;
 
 /// Give a session a title
@@ -36,14 +36,11 @@ pub(super) fn cmd_rename(env: &CommandEnv, args: &RenameArgs) -> Result<Outcome>
     let mut database = conversations::open(&env.home, Access::Write)?;
     let session = database.find(&args.session)?;
     let title = session::rename(&mut database, &session.id, &args.title.join(" "))?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.sessions-rename/1",
-            session: &session.id,
-            title: &title,
-        })?;
-        return Ok(Outcome::Done);
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.sessions-rename/1",
+        session: &session.id,
+        title: &title,
+    })?;
     let (id, title) = (shown(&session.id), shown(&title));
     env.ui.status(format_args!("Session '{id}' is now called '{title}'."));
     Ok(Outcome::Done)

@@ -12,7 +12,7 @@ use herma_sessions::{Access, Database, Filter, db, export};
 use super::filters::FilterArgs;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{PathJson, object};
+use crate::render::json::{PathJson, lazy_object};
 use crate::render::listing::counted;
 use crate::terminal::shown;
 
@@ -59,13 +59,11 @@ pub(super) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome>
     temp.sync()?;
     temp.publish(&dir, name)?;
     dir.sync()?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.sessions-export/1",
-            sessions: count,
-            file: PathJson::of(&path),
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.sessions-export/1",
+        sessions: count,
+        file: PathJson::of(&path),
+    })?;
     let count = counted(count, "session");
     env.ui.status(format_args!("Exported {count}."));
     Ok(Outcome::Done)

@@ -9,7 +9,7 @@ use super::filters::FilterArgs;
 use super::{moment, session_json};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{list, object};
+use crate::render::json::{lazy_object, list};
 use crate::render::listing;
 use crate::terminal::{Label, shown, time};
 
@@ -37,23 +37,21 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let is_for_people = !env.ui.json && !args.null;
     let limit = args.limit.or(is_for_people.then_some(20));
     let sessions = list::list(&database, &filter, limit)?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.sessions-list/1",
-            sessions: list(sessions.iter().map(session_json)),
-        })?;
-        return Ok(Outcome::Done);
-    }
-    let mut out = env.ui.listing();
-    for session in &sessions {
-        if args.null {
-            out.write_all(session.id.as_bytes())?;
-            out.write_all(b"\0")?;
-        } else {
-            writeln!(out, "{}", line(env, session))?;
+    let json = lazy_object! {
+        schema: "herma.sessions-list/1",
+        sessions: list(sessions.iter().map(session_json)),
+    };
+    env.ui.answer(json, |out| {
+        for session in &sessions {
+            if args.null {
+                out.write_all(session.id.as_bytes())?;
+                out.write_all(b"\0")?;
+            } else {
+                writeln!(out, "{}", line(env, session))?;
+            }
         }
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     if sessions.is_empty() {
         env.ui.status("No sessions found.");
     }

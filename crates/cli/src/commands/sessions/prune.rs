@@ -14,7 +14,7 @@ use super::filters::FilterArgs;
 use super::{moment, removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::conversations;
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 use crate::render::listing::counted;
 use crate::terminal::{SHOWN_NAMES, shown, size, time};
 
@@ -55,6 +55,15 @@ struct Preview {
     reaped: Reaped,
     orphan_files: u64,
     orphan_bytes: u64,
+}
+
+/// What was done, or would be.
+struct Report {
+    reaped: u64,
+    orphan_files: u64,
+    orphan_bytes: u64,
+    vacuumed: bool,
+    removed: Removed,
 }
 
 /// One run of the command.
@@ -176,26 +185,40 @@ impl Prune<'_> {
             ..Removed::default()
         };
         tell_left(self.env, &removed);
-        if self.env.ui.json {
-            self.env.ui.write_json(&object! {
-                schema: "herma.sessions-prune/1",
-                dry_run: true,
-                reaped: preview.reaped.count,
-                orphan_files: preview.orphan_files,
-                orphan_bytes: preview.orphan_bytes,
-                vacuumed: false,
-                #[serde(flatten)]
-                removed: removed_json(&removed),
-            })?;
-            return Ok(Outcome::Done);
-        }
-        let mut out = self.env.ui.data();
-        if self.args.reap {
-            writeln!(out, "Would end {} session(s).", preview.reaped.count)?;
-        }
-        writeln!(out, "Would prune {} session(s).", plan.sessions)?;
-        out.finish()?;
+        self.tell(&Report {
+            reaped: preview.reaped.count,
+            orphan_files: preview.orphan_files,
+            orphan_bytes: preview.orphan_bytes,
+            vacuumed: false,
+            removed,
+        })?;
         Ok(Outcome::Done)
+    }
+
+    fn tell(&self, report: &Report) -> Result<()> {
+        let Report { reaped, orphan_files, orphan_bytes, vacuumed, removed } = report;
+        let dry_run = self.args.dry_run;
+        let json = lazy_object! {
+            schema: "herma.sessions-prune/1",
+            dry_run,
+            reaped,
+            orphan_files,
+            orphan_bytes,
+            vacuumed,
+            #[serde(flatten)]
+            removed: removed_json(removed),
+        };
+        let [end, prune] = if dry_run { ["Would end", "Would prune"] } else { ["Ended", "Pruned"] };
+        self.env.ui.answer(json, |out| {
+            if self.args.reap {
+                writeln!(out, "{end} {reaped} session(s).")?;
+            }
+            writeln!(out, "{prune} {} session(s).", removed.sessions)?;
+            if self.args.orphan_files && !dry_run {
+                writeln!(out, "Removed {orphan_files} file(s) without a session.")?;
+            }
+            Ok(())
+        })
     }
 
     fn is_confirmed(&self, preview: &Preview) -> Result<bool> {
@@ -238,29 +261,10 @@ impl Prune<'_> {
             removed.files_left.append(&mut gone.left);
         }
         let vacuumed = self.vacuum(database, &mut removed);
-        if self.env.ui.json {
-            self.env.ui.write_json(&object! {
-                schema: "herma.sessions-prune/1",
-                dry_run: false,
-                reaped,
-                orphan_files: gone.files,
-                orphan_bytes: gone.bytes,
-                vacuumed,
-                #[serde(flatten)]
-                removed: removed_json(&removed),
-            })?;
-            return Ok(tell_left(self.env, &removed));
-        }
-        let mut out = self.env.ui.data();
-        if self.args.reap {
-            writeln!(out, "Ended {reaped} session(s).")?;
-        }
-        writeln!(out, "Pruned {} session(s).", removed.sessions)?;
-        if self.args.orphan_files {
-            writeln!(out, "Removed {} file(s) without a session.", gone.files)?;
-        }
-        out.finish()?;
-        Ok(tell_left(self.env, &removed))
+        let (orphan_files, orphan_bytes) = (gone.files, gone.bytes);
+        let report = Report { reaped, orphan_files, orphan_bytes, vacuumed, removed };
+        self.tell(&report)?;
+        Ok(tell_left(self.env, &report.removed))
     }
 
     /// Makes the database smaller if the settings want that and it pays; what hinders it is a note.
@@ -269,19 +273,13 @@ impl Prune<'_> {
         if removed.sessions == 0 {
             return false;
         }
-        match vacuum::vacuum(database, f64::from(days), self.now) {
-            Ok(Vacuumed::Yes { .. }) => true,
-            Ok(Vacuumed::NotNeeded) => false,
-            Ok(Vacuumed::NotNow(why)) => {
-                let note = format!("the database was not made smaller: {why}");
-                removed.notes.push(note);
-                false
-            }
-            Err(error) => {
-                let note = format!("the database was not made smaller: {error}");
-                removed.notes.push(note);
-                false
-            }
-        }
+        let why_not = match vacuum::vacuum(database, f64::from(days), self.now) {
+            Ok(Vacuumed::Yes { .. }) => return true,
+            Ok(Vacuumed::NotNeeded) => return false,
+            Ok(Vacuumed::NotNow(why)) => why.to_string(),
+            Err(error) => error.to_string(),
+        };
+        removed.notes.push(format!("the database was not made smaller: {why_not}"));
+        false
     }
 }

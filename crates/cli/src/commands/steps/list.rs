@@ -4,7 +4,7 @@ use clap::Args;
 use herma_core::steps::{StepChoice, TurnChoice};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{list, object, project_json};
+use crate::render::json::{lazy_object, list, project_json};
 use crate::render::listing::counted;
 use crate::render::step_report;
 use crate::render::step_report::step_json;
@@ -58,24 +58,22 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome> {
     };
     let most = args.limit.unwrap_or(usize::MAX);
     let (steps, hidden) = project.newest_steps(&choice, most, args.all)?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.steps/1",
-            project: project_json(&project),
-            steps: list(steps.iter().map(step_json)),
-            hidden,
-        })?;
-        return Ok(Outcome::Done);
-    }
-    let mut out = env.ui.listing();
-    if args.null {
-        for listed in &steps {
-            step_report::write_record(&mut out, listed)?;
+    let json = lazy_object! {
+        schema: "herma.steps/1",
+        project: project_json(&project),
+        steps: list(steps.iter().map(step_json)),
+        hidden,
+    };
+    env.ui.answer(json, |out| {
+        if args.null {
+            for listed in &steps {
+                step_report::write_record(out, listed)?;
+            }
+        } else {
+            step_report::write_lines(out, &env.ui, &steps, now)?;
         }
-    } else {
-        step_report::write_lines(&mut out, &env.ui, &steps, now)?;
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     if hidden > 0 {
         let hidden = counted(hidden, "step");
         env.ui.status(format_args!("{hidden} that changed nothing not shown: `--all` shows them."));

@@ -62,14 +62,14 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     let prepared = Foreground::prepare().map_err(|error| no_signals(&error))?;
     let bracket = match begin(env, args, program) {
         Ok(bracket) => Some(bracket),
-        Err(error) if args.anyway && error.kind() != Kind::Cancelled => {
-            env.ui.warning(error.message());
+        Err(error) if args.anyway && error.kind != Kind::Cancelled => {
+            env.ui.warning(&error.message);
             env.ui.detail("The command runs all the same: what it does cannot be undone.");
             None
         }
         Err(error) => {
             let error = error.with_state("The command was not run.");
-            return Err(match error.kind() {
+            return Err(match error.kind {
                 Kind::Cancelled => error,
                 _ => error.with_hint("`--anyway` runs it with no way back."),
             });

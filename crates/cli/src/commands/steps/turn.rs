@@ -7,7 +7,7 @@ use herma_core::types::checkpoint::Facts;
 use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{Serialize, object, project_json};
+use crate::render::json::{Serialize, lazy_object, object, project_json};
 
 /// Mark the beginning or end of a turn: a prompt and what follows
 ///
@@ -67,13 +67,11 @@ pub(crate) fn cmd_turn(env: &CommandEnv, args: &TurnArgs) -> Result<Outcome> {
 }
 
 fn tell(env: &CommandEnv, project: &Project, turn: Option<&Turn>, what: &str) -> Result<Outcome> {
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.turn/1",
-            project: project_json(project),
-            turn: turn.cloned().map(turn_body),
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.turn/1",
+        project: project_json(project),
+        turn: turn.cloned().map(turn_body),
+    })?;
     match turn {
         Some(turn) => {
             let [name, session] = [&turn.turn, &turn.session].map(|text| escape(text.as_bytes()));

@@ -23,8 +23,8 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     let directory = project.as_deref().unwrap_or(&env.directory);
     let mut look_at = |state: &AgentState, scope: &Scope| {
         let examined = Examined { env, places: &places, scope, directory, state };
-        let said = examined.look();
-        findings.add_with_hint(state.agent.word(), said.level, said.text, said.hint);
+        let (level, text, hint) = examined.look();
+        findings.add(state.agent.word(), level, text, &hint);
     };
     for agent in Agent::ALL {
         let state = AgentState::look(agent, &places, &Scope::User);
@@ -49,22 +49,8 @@ fn is_same(one: &AgentState, other: &AgentState) -> bool {
     one.files == other.files && one.problem == other.problem
 }
 
-/// What there is to say about an agent.
-struct Said {
-    level: Level,
-    text: String,
-    hint: Option<String>,
-}
-
-impl Said {
-    fn attention(text: String, hint: impl Into<Option<String>>) -> Self {
-        Self { level: Level::Attention, text, hint: hint.into() }
-    }
-
-    fn fine(text: String, hint: impl Into<Option<String>>) -> Self {
-        Self { level: Level::Fine, text, hint: hint.into() }
-    }
-}
+/// What there is to say about an agent, and what to type, if anything.
+type Said = (Level, String, String);
 
 /// An agent that is looked at.
 struct Examined<'a> {
@@ -79,113 +65,94 @@ impl Examined<'_> {
     fn look(&self) -> Said {
         let state = self.state;
         if let Some(problem) = &state.problem {
-            return Said::attention(format!("cannot be read: {problem}"), None);
+            return (Level::Attention, format!("cannot be read: {problem}"), String::new());
         }
-        let install = self.install();
+        let install = format!("`herma install {}{}`", state.agent.word(), self.option());
         match state.installed {
             Installed::No => {
                 let hint = format!("{install} lets what it does be undone.");
-                return Said::fine("not installed".to_owned(), hint);
+                return (Level::Fine, "not installed".to_owned(), hint);
             }
             Installed::Partly => {
                 let text = format!("partly {}", self.place());
-                return Said::attention(text, format!("{install} completes it."));
+                return (Level::Attention, text, format!("{install} completes it."));
             }
             Installed::Yes => {}
         }
         let program = state.program();
         if let Some(program) = program.filter(|program| !is_executable(program)) {
-            return Said {
-                level: Level::Wrong,
-                text: format!("calls {}, which cannot be executed", shown(&program)),
-                hint: Some(format!("{install} puts in where it is now.")),
-            };
+            let text = format!("calls {}, which cannot be executed", shown(&program));
+            return (Level::Wrong, text, format!("{install} puts in where it is now."));
         }
         self.say(&state.verdict(self.places, self.scope, self.directory))
     }
 
     fn say(&self, verdict: &Verdict) -> Said {
-        let place = self.place();
-        let title = self.state.agent.title();
-        let seen = last_seen(self.env, self.state.agent)
-            .unwrap_or(Seen { text: "never heard of yet".to_owned(), failure: None });
-        if let Some(failure) = &seen.failure {
-            return Said::attention(
-                format!("{place}, {}, and nothing was saved: {failure}", seen.text),
-                "`herma/hooks/hook.log` in the home says more.".to_owned(),
-            );
+        let (agent, place) = (self.state.agent, self.place());
+        let title = agent.title();
+        let (seen, failure) =
+            last_seen(self.env, agent).unwrap_or(("never heard of yet".to_owned(), None));
+        if let Some(failure) = failure {
+            let text = format!("{place}, {seen}, and nothing was saved: {failure}");
+            let hint = "`herma/hooks/hook.log` in the home says more.".to_owned();
+            return (Level::Attention, text, hint);
         }
-        let seen = seen.text;
-        match verdict {
-            Verdict::Fine if self.needs_approval() => {
-                Said::fine(format!("{place}, approved, {seen}"), None)
+        let needs_approval = matches!(agent, Agent::Codex | Agent::Hermes);
+        let (text, hint) = match verdict {
+            Verdict::Fine => {
+                let approved = if needs_approval { "approved, " } else { "" };
+                return (Level::Fine, format!("{place}, {approved}{seen}"), String::new());
             }
-            Verdict::Fine => Said::fine(format!("{place}, {seen}"), None),
-            Verdict::WillAsk => Said::fine(
-                format!("{place}, {seen}"),
-                format!("{title} asks whether to trust this project when it is started here."),
-            ),
-            Verdict::Off(setting) => Said::attention(
+            Verdict::WillAsk => {
+                let hint =
+                    format!("{title} asks whether to trust this project when it is started here.");
+                return (Level::Fine, format!("{place}, {seen}"), hint);
+            }
+            Verdict::Off(setting) => (
                 format!("installed, but hooks are turned off by `{setting}`"),
                 format!("Change that setting of {title}."),
             ),
-            Verdict::ExtensionOff => Said::attention(
+            Verdict::ExtensionOff => (
                 format!("{place}, but the extension is disabled here"),
                 "`gemini extensions enable herma --scope=workspace`, typed here, enables it."
                     .to_owned(),
             ),
-            Verdict::NotApproved => {
-                Said::attention(format!("{place}, but not approved"), self.approval())
-            }
-            Verdict::NotApprovedAnyMore => Said::attention(
+            Verdict::NotApproved => (format!("{place}, but not approved"), self.approval()),
+            Verdict::NotApprovedAnyMore => (
                 format!("{place}, but not approved any more: what was approved is another call"),
                 self.approval(),
             ),
-            Verdict::NotTrusted => Said::attention(
-                format!("{place}, but {title} does not trust this project"),
-                self.trust(),
-            ),
-            Verdict::CannotTell(why) => Said::attention(
+            Verdict::NotTrusted => {
+                (format!("{place}, but {title} does not trust this project"), self.trust())
+            }
+            Verdict::CannotTell(why) => (
                 format!(
                     "{place}, {seen}; cannot tell whether {title} will call it: {}",
                     escape(why.as_bytes())
                 ),
-                self.where_to_look(),
+                self.where_to_look().to_owned(),
             ),
-        }
+        };
+        (Level::Attention, text, hint)
     }
 
     /// Where it is installed.
     fn place(&self) -> String {
         let file = self.state.files.first().map(shown);
-        let file = file.unwrap_or_default();
-        match self.scope {
-            Scope::User => format!("installed in {file}"),
-            Scope::Project(_) => format!("installed for this project in {file}"),
-        }
+        let whose = if *self.scope == Scope::User { "" } else { " for this project" };
+        format!("installed{whose} in {}", file.unwrap_or_default())
     }
 
-    /// The command that installs it.
-    fn install(&self) -> String {
-        let word = self.state.agent.word();
-        match self.scope {
-            Scope::User => format!("`herma install {word}`"),
-            Scope::Project(_) => format!("`herma install {word} --project`"),
-        }
-    }
-
-    fn needs_approval(&self) -> bool {
-        matches!(self.state.agent, Agent::Codex | Agent::Hermes)
+    /// What to say besides when it is installed.
+    fn option(&self) -> &'static str {
+        if *self.scope == Scope::User { "" } else { " --project" }
     }
 
     fn approval(&self) -> String {
-        match (self.state.agent, self.scope) {
-            (Agent::Codex, Scope::User) => {
-                "`/hooks` in Codex, or `herma install codex --trust`, approves it.".to_owned()
-            }
-            (Agent::Codex, Scope::Project(_)) => {
-                "`/hooks` in Codex, or `herma install codex --project --trust`, approves it."
-                    .to_owned()
+        match self.state.agent {
+            Agent::Codex => {
+                let option = self.option();
+                format!("`/hooks` in Codex, or `herma install codex{option} --trust`, approves it.")
             }
             _ => "It asks when it is started next in a terminal.".to_owned(),
         }
@@ -196,18 +163,18 @@ impl Examined<'_> {
             Agent::Gemini => {
                 "It may call no hooks here. `/permissions` in Gemini CLI changes that.".to_owned()
             }
-            _ => format!(
+            agent => format!(
                 "It calls no hooks of the project. {} asks for it when it is started here.",
-                self.state.agent.title()
+                agent.title()
             ),
         }
     }
 
-    fn where_to_look(&self) -> Option<String> {
+    fn where_to_look(&self) -> &'static str {
         match self.state.agent {
-            Agent::Codex => Some("`/hooks` in Codex shows whether it is approved.".to_owned()),
-            Agent::Gemini => Some("`/hooks` in Gemini CLI lists what it will call.".to_owned()),
-            _ => None,
+            Agent::Codex => "`/hooks` in Codex shows whether it is approved.",
+            Agent::Gemini => "`/hooks` in Gemini CLI lists what it will call.",
+            _ => "",
         }
     }
 }
@@ -218,16 +185,8 @@ fn is_executable(program: &Path) -> bool {
     stat.is_some_and(|stat| stat.kind == herma_fs::FileKind::File && stat.mode & 0o111 != 0)
 }
 
-/// What `herma hook` noted of the agent's last call.
-struct Seen {
-    /// When it was.
-    text: String,
-    /// Why nothing could be saved then.
-    failure: Option<String>,
-}
-
-/// When the agent was last heard of, from the note that `herma hook` leaves.
-fn last_seen(env: &CommandEnv, agent: Agent) -> Option<Seen> {
+/// When the agent was last heard of, and why nothing could be saved then, from the note that `herma hook` leaves.
+fn last_seen(env: &CommandEnv, agent: Agent) -> Option<(String, Option<String>)> {
     let dir = Dir::open(&env.home.join("herma/hooks")).ok()?;
     let note = dir.read_opt(format!("{}.seen", agent.word()).as_str(), 4096);
     let note = String::from_utf8(note.ok()??).ok()?;
@@ -240,8 +199,6 @@ fn last_seen(env: &CommandEnv, agent: Agent) -> Option<Seen> {
     let event = event.map(|event| format!(" ({event})"));
     let failed = words.next() == Some("failed");
     let why = words.next().unwrap_or("the log says why");
-    Some(Seen {
-        text: format!("last heard of {age}{}", event.unwrap_or_default()),
-        failure: failed.then(|| escape(why.as_bytes())),
-    })
+    let text = format!("last heard of {age}{}", event.unwrap_or_default());
+    Some((text, failed.then(|| escape(why.as_bytes()))))
 }

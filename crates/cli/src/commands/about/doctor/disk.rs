@@ -37,7 +37,7 @@ fn look_at_damage(findings: &mut Findings, env: &CommandEnv) {
         if !findings.mention(&name) {
             let text = format!("{name} is damaged: {}", escape(what.as_bytes()));
             let hint = "`herma checkpoints repair` makes it again, as far as that can be done.";
-            findings.add_with_hint(about, Level::Wrong, text, Some(hint.to_owned()));
+            findings.add(about, Level::Wrong, text, hint);
         }
     }
 }
@@ -49,33 +49,30 @@ fn look_at_size(findings: &mut Findings, status: &StoreStatus, limit: u64) {
     };
     let text = format!("{}{trash}", size(status.store_bytes));
     if limit > 0 && status.store_bytes > limit {
-        findings.add_with_hint(
+        findings.add(
             "disk",
             Level::Attention,
             format!("{text}: over the limit of {}", size(limit)),
-            Some(
-                "`herma checkpoints prune` cleans up; `herma checkpoints` shows what is big."
-                    .to_owned(),
-            ),
+            "`herma checkpoints prune` cleans up; `herma checkpoints` shows what is big.",
         );
     } else {
-        findings.add("disk", Level::Fine, text);
+        findings.fine("disk", text);
     }
 }
 
 fn look_at_cleaning(findings: &mut Findings, status: &StoreStatus, now: f64) {
     let Some(record) = &status.last_cleaning else {
-        return findings.add("cleaning", Level::Fine, "never yet");
+        return findings.fine("cleaning", "never yet");
     };
     let age = short_age(Some(record.at), now);
     match &record.problem {
-        Some(problem) => findings.add_with_hint(
+        Some(problem) => findings.add(
             "cleaning",
             Level::Wrong,
             format!("last {age}: {}", escape(problem.as_bytes())),
-            Some("`herma checkpoints verify` names what is damaged.".to_owned()),
+            "`herma checkpoints verify` names what is damaged.",
         ),
-        None => findings.add("cleaning", Level::Fine, format!("last {age}")),
+        None => findings.fine("cleaning", format!("last {age}")),
     }
 }
 
@@ -85,12 +82,12 @@ fn look_at_archives(findings: &mut Findings, status: &StoreStatus) {
     if !status.legacy.is_empty() {
         let count = counted(status.legacy.len(), "archive");
         let text = format!("{count} of version 1, {}", size(status.legacy_bytes));
-        findings.add_with_hint("legacy", Level::Fine, text, Some(hint.to_owned()));
+        findings.add("legacy", Level::Fine, text, hint);
     }
     if !status.pre_v2.is_empty() {
         let count = status.pre_v2.len();
         let bytes = size(status.pre_v2_bytes);
         let text = format!("{count} of version 1 beside the store, {bytes}");
-        findings.add_with_hint("legacy", Level::Fine, text, Some(hint.to_owned()));
+        findings.add("legacy", Level::Fine, text, hint);
     }
 }

@@ -40,19 +40,20 @@ const FEW_OPEN_FILES: u64 = 1024;
 pub(super) struct Findings(Vec<Finding>);
 
 impl Findings {
-    pub(super) fn add(&mut self, about: &'static str, level: Level, text: impl Into<String>) {
-        self.add_with_hint(about, level, text, None);
-    }
-
-    pub(super) fn add_with_hint(
+    /// Adds what was looked at, and what to type, unless that is nothing.
+    pub(super) fn add(
         &mut self,
         about: &'static str,
         level: Level,
         text: impl Into<String>,
-        hint: Option<String>,
+        hint: &str,
     ) {
-        let text = text.into();
-        self.0.push(Finding { about, level, text, hint });
+        let hint = (!hint.is_empty()).then(|| hint.to_owned());
+        self.0.push(Finding { about, level, text: text.into(), hint });
+    }
+
+    pub(super) fn fine(&mut self, about: &'static str, text: impl Into<String>) {
+        self.add(about, Level::Fine, text, "");
     }
 
     /// Was this told of already?
@@ -62,12 +63,9 @@ impl Findings {
 
     pub(super) fn add_error(&mut self, about: &'static str, error: impl Into<CommandError>) {
         let error = error.into();
-        let mut text = error.message().to_owned();
-        for cause in error.causes() {
-            text.push_str(": ");
-            text.push_str(cause);
-        }
-        self.add_with_hint(about, Level::Wrong, text, error.hints().first().cloned());
+        let text = std::iter::once(error.message).chain(error.causes).collect::<Vec<_>>();
+        let hint = error.hints.first().map_or("", String::as_str);
+        self.add(about, Level::Wrong, text.join(": "), hint);
     }
 }
 
@@ -84,14 +82,14 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     agents::look(&mut findings, env);
     look_at_settings(&mut findings, env);
     match herma_fs::process::descriptor_limit() {
-        Some(limit) if limit < FEW_OPEN_FILES => findings.add_with_hint(
+        Some(limit) if limit < FEW_OPEN_FILES => findings.add(
             "open files",
             Level::Attention,
             format!("at most {limit} at once; deep trees need more"),
-            Some("`ulimit -n 4096` in the shell raises it.".to_owned()),
+            "`ulimit -n 4096` in the shell raises it.",
         ),
-        Some(limit) => findings.add("open files", Level::Fine, format!("at most {limit} at once")),
-        None => findings.add("open files", Level::Fine, "no limit"),
+        Some(limit) => findings.fine("open files", format!("at most {limit} at once")),
+        None => findings.fine("open files", "no limit"),
     }
     findings.0
 }
@@ -105,11 +103,11 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
     } else {
         format!("the project around {}", shown(&env.directory))
     };
-    findings.add("project", Level::Fine, format!("{root} ({why}), id {}", project.id()));
+    findings.fine("project", format!("{root} ({why}), id {}", project.id()));
     match project.timeline() {
-        Ok(list) => findings.add("checkpoints", Level::Fine, list.len().to_string()),
+        Ok(list) => findings.fine("checkpoints", list.len().to_string()),
         Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
-            findings.add("checkpoints", Level::Fine, "none yet");
+            findings.fine("checkpoints", "none yet");
         }
         Err(error) => findings.add_error("checkpoints", error),
     }
@@ -117,14 +115,14 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
         Ok(damaged) => {
             for one in damaged {
                 let text = format!("{} is damaged: {}", one.name, one.what);
-                findings.add("damage", Level::Wrong, text);
+                findings.add("damage", Level::Wrong, text, "");
             }
         }
         Err(error) => findings.add_error("damage", error),
     }
     match project.interrupted() {
         Ok(None) => look_at_conversation(findings, env, project),
-        Ok(Some(interrupted)) => findings.add_with_hint(
+        Ok(Some(interrupted)) => findings.add(
             "restore",
             Level::Attention,
             format!(
@@ -132,7 +130,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
                 time::age_of_seconds(interrupted.started, env.now()),
                 interrupted.safety
             ),
-            Some("`herma restore --continue` finishes it; `herma undo` reverses it.".to_owned()),
+            "`herma restore --continue` finishes it; `herma undo` reverses it.",
         ),
         Err(error) => findings.add_error("restore", error),
     }
@@ -143,11 +141,11 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
 fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project) {
     let Some(started) = conversations::pending::unfinished(project) else { return };
     let age = time::age_of_seconds(started, env.now());
-    findings.add_with_hint(
+    findings.add(
         "restore",
         Level::Attention,
         format!("one that began {age} was not finished: its conversation does not fit the files"),
-        Some("`herma restore --continue` finishes it; `herma undo` reverses it.".to_owned()),
+        "`herma restore --continue` finishes it; `herma undo` reverses it.",
     );
 }
 
@@ -158,11 +156,11 @@ fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project) 
         Err(error) => return findings.add_error("moved", error),
     };
     for known in moved {
-        findings.add_with_hint(
+        findings.add(
             "moved",
             Level::Attention,
             format!("{} looks like this directory", describe(&known, env.now())),
-            Some(format!("`herma doctor --adopt {}` reconnects its checkpoints.", known.id)),
+            &format!("`herma doctor --adopt {}` reconnects its checkpoints.", known.id),
         );
     }
 }
@@ -186,7 +184,7 @@ fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
         Ok(store) => store,
         Err(error) if error.is_not_found() => {
             let text = format!("{} does not exist yet", shown(&path));
-            return findings.add("store", Level::Fine, text);
+            return findings.fine("store", text);
         }
         Err(error) => return findings.add_error("store", error),
     };
@@ -197,7 +195,7 @@ fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
         Ok(projects) => {
             let gone = projects.iter().filter(|project| !project.exists).count();
             let count = counted(projects.len(), "project");
-            findings.add("projects", Level::Fine, format!("{count}, {gone} of them gone"));
+            findings.fine("projects", format!("{count}, {gone} of them gone"));
         }
         Err(Error::NoStore(_)) => {}
         Err(error) => findings.add_error("projects", error),
@@ -211,11 +209,11 @@ fn look_at_purge(findings: &mut Findings, env: &CommandEnv) {
         Ok(None) => {}
         Ok(Some(purge)) => {
             let versions = counted(purge.contents, "version");
-            findings.add_with_hint(
+            findings.add(
                 "purge",
                 Level::Attention,
                 format!("one was not finished; {versions} may still be in the store"),
-                Some(FINISH_PURGE.to_owned()),
+                FINISH_PURGE,
             );
         }
         Err(error) => findings.add_error("purge", error),
@@ -227,15 +225,15 @@ fn look_at_open_store(findings: &mut Findings, store: &Dir) -> Result<(), herma_
     let stat = store.stat_self()?;
     let text = format!("{path}, owner {}, mode {:04o}", stat.uid, stat.mode);
     match trust::check(store)? {
-        Ok(()) if stat.mode & 0o077 != 0 => findings.add_with_hint(
+        Ok(()) if stat.mode & 0o077 != 0 => findings.add(
             "store",
             Level::Attention,
             format!("{text}: other users can read it"),
-            Some(format!("`chmod 700 {path}`; the next save does it too.")),
+            &format!("`chmod 700 {path}`; the next save does it too."),
         ),
-        Ok(()) => findings.add("store", Level::Fine, text),
+        Ok(()) => findings.fine("store", text),
         Err(distrust) => {
-            findings.add("store", Level::Wrong, escape(distrust.to_string().as_bytes()));
+            findings.add("store", Level::Wrong, escape(distrust.to_string().as_bytes()), "");
         }
     }
     let format = match store.open_dir("herma") {
@@ -247,19 +245,19 @@ fn look_at_open_store(findings: &mut Findings, store: &Dir) -> Result<(), herma_
         Some(format) => escape(format.trim_ascii_end()),
         None => "made by Hermes; the next save adds what Herma needs".to_owned(),
     };
-    findings.add("format", Level::Fine, format);
+    findings.fine("format", format);
     Ok(())
 }
 
 fn look_at_settings(findings: &mut Findings, env: &CommandEnv) {
     let settings = &env.settings;
     for problem in &settings.problems {
-        findings.add("settings", Level::Wrong, escape(problem.to_string().as_bytes()));
+        findings.add("settings", Level::Wrong, escape(problem.to_string().as_bytes()), "");
     }
     for warning in &settings.warnings {
-        findings.add("settings", Level::Attention, escape(warning.as_bytes()));
+        findings.add("settings", Level::Attention, escape(warning.as_bytes()), "");
     }
     if settings.problems.is_empty() && settings.warnings.is_empty() {
-        findings.add("settings", Level::Fine, shown(&settings.file));
+        findings.fine("settings", shown(&settings.file));
     }
 }

@@ -13,7 +13,7 @@ use herma_core::{Project, ProjectId};
 
 use self::findings::Level;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::object;
+use crate::render::json::lazy_object;
 use crate::render::listing::counted;
 use crate::terminal::{Label, escape};
 
@@ -45,25 +45,22 @@ pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome>
         Some(Level::Attention) => Outcome::LeftOut,
         Some(Level::Wrong) => Outcome::Problems,
     };
-    if env.ui.json {
-        let schema = "herma.doctor/1";
-        env.ui.write_json(&object! { schema, findings })?;
-        return Ok(outcome);
-    }
-    let mut out = env.ui.data();
-    for finding in &findings {
-        let (label, word) = match finding.level {
-            Level::Fine => (Label::Success, "ok   "),
-            Level::Attention => (Label::Warning, "look "),
-            Level::Wrong => (Label::Error, "wrong"),
-        };
-        let word = env.ui.theme.paint(label, word);
-        writeln!(out, "{word}  {:<10} {}", finding.about, finding.text)?;
-        if let Some(hint) = &finding.hint {
-            writeln!(out, "       {:<10} {}", "", env.ui.theme.paint(Label::Hint, hint))?;
+    let json = lazy_object! { schema: "herma.doctor/1", findings: &findings };
+    env.ui.answer(json, |out| {
+        for finding in &findings {
+            let (label, word) = match finding.level {
+                Level::Fine => (Label::Success, "ok   "),
+                Level::Attention => (Label::Warning, "look "),
+                Level::Wrong => (Label::Error, "wrong"),
+            };
+            let word = env.ui.theme.paint(label, word);
+            writeln!(out, "{word}  {:<10} {}", finding.about, finding.text)?;
+            if let Some(hint) = &finding.hint {
+                writeln!(out, "       {:<10} {}", "", env.ui.theme.paint(Label::Hint, hint))?;
+            }
         }
-    }
-    out.finish()?;
+        Ok(())
+    })?;
     Ok(outcome)
 }
 
@@ -71,14 +68,12 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
     let project = env.open_project()?;
     let from = choose(env, &project, id)?;
     let count = project.adopt(&from)?;
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.adopt/1",
-            project: project.id().to_string(),
-            adopted: from.id.to_string(),
-            checkpoints: count,
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.adopt/1",
+        project: project.id().to_string(),
+        adopted: from.id.to_string(),
+        checkpoints: count,
+    })?;
     let count = counted(count, "checkpoint");
     env.ui.status(format_args!("Reconnected {count} of project {}.", from.id));
     env.ui.hint("`herma list` shows them.");

@@ -35,8 +35,8 @@ fn look_at_database(findings: &mut Findings, database: &Database) -> Result<()> 
     let count = counted(count, "session");
     let text = format!("{count} in a database of {}", size(database.size()?));
     match database.only_read() {
-        Some(why) => findings.add(ABOUT, Level::Attention, format!("{text}; {why}")),
-        None => findings.add(ABOUT, Level::Fine, text),
+        Some(why) => findings.add(ABOUT, Level::Attention, format!("{text}; {why}"), ""),
+        None => findings.fine(ABOUT, text),
     }
     Ok(())
 }
@@ -48,21 +48,21 @@ fn look_at_files(
     dir: &Dir,
 ) -> Result<()> {
     if pending::is_pending(dir)? {
-        findings.add_with_hint(
+        findings.add(
             ABOUT,
             Level::Attention,
             "a deletion was interrupted, or is under way",
-            Some("The next `herma sessions prune` or `delete` finishes it.".to_owned()),
+            "The next `herma sessions prune` or `delete` finishes it.",
         );
     }
     let found = orphans::find(database, dir, env.now().as_float())?;
     if found.files > 0 {
         let count = counted(found.files, "file");
-        findings.add_with_hint(
+        findings.add(
             ABOUT,
             Level::Attention,
             format!("{count} ({}) of sessions that are not in the database", size(found.bytes)),
-            Some("`herma sessions prune --orphan-files` removes them, after asking.".to_owned()),
+            "`herma sessions prune --orphan-files` removes them, after asking.",
         );
     }
     Ok(())

@@ -68,7 +68,7 @@ impl Saver {
                 if let Err(error) = work(&worker, agent.as_ref(), &job.happening) {
                     let before = failures.failures.fetch_add(1, Ordering::Relaxed);
                     if before < MAX_PROBLEMS_TOLD {
-                        worker.ui.warning(format_args!("not saved: {}", error.message()));
+                        worker.ui.warning(format_args!("not saved: {}", error.message));
                     }
                 }
                 drop(job.done);

@@ -233,7 +233,7 @@ mod tests {
             for after in [Some(&b"ours"[..]), None] {
                 let (_directory, file) = changed_since(theirs);
                 let refused = file.replace(before, after, 0o600).unwrap_err();
-                assert!(refused.message().contains("meanwhile"), "{}", refused.message());
+                assert!(refused.message.contains("meanwhile"), "{}", refused.message);
                 assert_eq!(file.read().unwrap().as_deref(), theirs);
             }
         }

@@ -13,7 +13,7 @@ use super::plan::Change;
 use super::state::AgentState;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json;
-use crate::render::json::{PathJson, Serialize, object};
+use crate::render::json::{PathJson, Serialize, lazy_object, object};
 use crate::render::patch_lines::write_patch_line;
 use crate::terminal::shown;
 
@@ -92,7 +92,7 @@ pub(crate) fn each(
                 }
                 results.push(agent_json(*agent, Ok(&done)));
             }
-            Err(error) if agents.len() == 1 || error.kind() == Kind::BrokenPipe => {
+            Err(error) if agents.len() == 1 || error.kind == Kind::BrokenPipe => {
                 return Err(error);
             }
             Err(error) => {
@@ -104,14 +104,12 @@ pub(crate) fn each(
             }
         }
     }
-    if env.ui.json {
-        env.ui.write_json(&object! {
-            schema: "herma.install/1",
-            action,
-            dry_run,
-            agents: results,
-        })?;
-    }
+    env.ui.answer_json(lazy_object! {
+        schema: "herma.install/1",
+        action,
+        dry_run,
+        agents: results,
+    })?;
     Ok(outcome)
 }
 
@@ -135,7 +133,7 @@ fn agent_json(agent: Agent, done: Result<&Done, &CommandError>) -> impl Serializ
             notes: file.words(),
         })),
         next: done.map(next_steps).unwrap_or_default(),
-        error: done.err().map(|error| error.message().to_owned()),
+        error: done.err().map(|error| error.message.clone()),
     }
 }
 

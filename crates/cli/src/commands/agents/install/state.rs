@@ -106,7 +106,7 @@ struct FilesOnDisk;
 impl Files for FilesOnDisk {
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
         let bytes = SettingsFile::open(path).and_then(|file| file.read());
-        bytes.map_err(|error| error.message().to_owned())
+        bytes.map_err(|error| error.message)
     }
 
     fn real(&self, path: &Path) -> PathBuf {
@@ -130,7 +130,7 @@ fn look_at(
             let found: Result<_, InstallError> = found;
             found.map(Some).map_err(|error| words(&error))
         }
-        Err(error) => Err(error.message().to_owned()),
+        Err(error) => Err(error.message),
     }
 }
 

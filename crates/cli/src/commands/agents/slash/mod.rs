@@ -7,6 +7,7 @@ mod differences;
 mod going_back;
 mod list;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -18,7 +19,7 @@ use herma_core::{Checkpoint, Project};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::render::json::{PathJson, Serialize, checkpoint_json, object, project_json};
+use crate::render::json::{PathJson, Serialize, checkpoint_json, lazy_object, project_json};
 use crate::terminal::{Ui, shown};
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
@@ -162,24 +163,21 @@ pub(crate) fn tell_failure(ui: &Ui, args: &SlashArgs, error: &CommandError) -> R
 fn show(ui: &Ui, platform: Platform, project: Option<&Project>, reply: Reply) -> Result<Outcome> {
     let text = reply.message.render(platform);
     let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
-    if ui.json {
-        ui.write_json(&object! {
-            schema: "herma.slash/1",
-            project: project.map(project_json),
-            action: reply.action,
-            ok: is_answered && !reply.is_undone,
-            partial: reply.outcome == Outcome::LeftOut,
-            markup: platform.markup(),
-            text,
-            checkpoint: reply.checkpoint.as_ref().map(checkpoint_json),
-            safety: reply.safety.as_ref().map(checkpoint_json),
-            written: reply.written,
-            removed: reply.removed,
-            kept: reply.kept,
-        })?;
-    } else {
-        ui.print(format_args!("{text}"))?;
-    }
+    let json = lazy_object! {
+        schema: "herma.slash/1",
+        project: project.map(project_json),
+        action: reply.action,
+        ok: is_answered && !reply.is_undone,
+        partial: reply.outcome == Outcome::LeftOut,
+        markup: platform.markup(),
+        text: &text,
+        checkpoint: reply.checkpoint.as_ref().map(checkpoint_json),
+        safety: reply.safety.as_ref().map(checkpoint_json),
+        written: reply.written,
+        removed: reply.removed,
+        kept: &reply.kept,
+    };
+    ui.answer(json, |out| writeln!(out, "{text}"))?;
     Ok(reply.outcome)
 }
 
@@ -272,8 +270,8 @@ impl Asked<'_> {
 /// What went wrong, and what state things are in. What to type next would be for a shell.
 fn failure(action: &'static str, error: &CommandError) -> Reply {
     let mut reply = Reply::new(action).failed();
-    reply.message.line([Span::Words("❌ ".to_owned()), Span::Foreign(error.message().to_owned())]);
-    if let Some(state) = error.state() {
+    reply.message.line([Span::Words("❌ ".to_owned()), Span::Foreign(error.message.clone())]);
+    if let Some(state) = &error.state {
         reply.message.line([Span::Foreign(state.to_owned())]);
     }
     reply

@@ -42,7 +42,7 @@ pub(super) fn write(
         still_present: list(plan.still_present.iter().map(path)),
         unreadable: &plan.unreadable,
         not_searched: list(plan.not_searched.iter().map(PathJson::of)),
-        texts_not_searched: list(texts.iter().map(|text| text.word())),
+        texts_not_searched: list(texts.iter().map(|(word, _)| word)),
         #[serde(flatten)]
         done: purged.map(|purged| object! {
             rewritten: list(purged.rewritten.iter().map(|checkpoint| object! {

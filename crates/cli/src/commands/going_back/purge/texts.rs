@@ -5,62 +5,32 @@ use herma_sessions::resume::ResumeStore;
 
 use crate::command_env::{CommandEnv, Result};
 
-/// A kind of text that may hold the same secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Text {
-    /// Why checkpoints were saved, and what they are called.
-    Reasons,
-    /// Prompts and command lines.
-    Steps,
-    /// What sessions were at.
-    ResumeRecords,
-}
-
-impl Text {
-    /// The word JSON uses.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Reasons => "reasons",
-            Self::Steps => "steps",
-            Self::ResumeRecords => "resume-records",
-        }
-    }
-
-    /// What it is, and what to type to look.
-    const fn in_words(self) -> &'static str {
-        match self {
-            Self::Reasons => "reasons and names of checkpoints (`herma list`)",
-            Self::Steps => "prompts and command lines (`herma steps`)",
-            Self::ResumeRecords => "resume records (`herma resume list`)",
-        }
-    }
-}
+/// The kinds of text that may hold the same secret: the word JSON uses, what it is, and what to type to look.
+const KINDS: [(&str, &str); 3] = [
+    ("reasons", "reasons and names of checkpoints (`herma list`)"),
+    ("steps", "prompts and command lines (`herma steps`)"),
+    ("resume-records", "resume records (`herma resume list`)"),
+];
 
 /// The kinds there are; all of them where that cannot be found out.
-pub(super) fn present(env: &CommandEnv, project: &Project) -> Vec<Text> {
-    let all = vec![Text::Reasons, Text::Steps, Text::ResumeRecords];
-    look(env, project).unwrap_or(all)
+pub(super) fn present(env: &CommandEnv, project: &Project) -> Vec<(&'static str, &'static str)> {
+    let are_there = look(env, project).unwrap_or([true; 3]);
+    let kinds = KINDS.into_iter().zip(are_there);
+    kinds.filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
 }
 
-fn look(env: &CommandEnv, project: &Project) -> Result<Vec<Text>> {
+fn look(env: &CommandEnv, project: &Project) -> Result<[bool; 3]> {
     let has_records = match ResumeStore::open(&env.home)? {
         Some(store) => !store.list()?.is_empty(),
         None => false,
     };
-    let kinds = [
-        (Text::Reasons, !project.timeline()?.is_empty()),
-        (Text::Steps, project.has_steps()?),
-        (Text::ResumeRecords, has_records),
-    ];
-    let there = kinds.into_iter().filter(|(_, is_there)| *is_there);
-    Ok(there.map(|(text, _)| text).collect())
+    Ok([!project.timeline()?.is_empty(), project.has_steps()?, has_records])
 }
 
 /// Says what was not searched.
 pub(super) fn tell(env: &CommandEnv, project: &Project) {
-    let there = present(env, project);
-    if !there.is_empty() {
-        let words: Vec<_> = there.into_iter().map(Text::in_words).collect();
+    let words: Vec<_> = present(env, project).into_iter().map(|(_, words)| words).collect();
+    if !words.is_empty() {
         env.ui.status(format_args!("Not searched: {}.", words.join(", ")));
     }
 }
