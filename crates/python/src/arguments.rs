@@ -196,21 +196,16 @@ fn as_given(object: Borrowed<'_, '_, PyAny>) -> String {
     digits.unwrap_or_else(|_| "of so many digits".to_owned())
 }
 
-/// A checkpoint, or a way to name one.
+/// A way to name a checkpoint: one there is, a list number, an id prefix, a name or `@-2`.
 #[derive(Clone, Debug)]
-pub(crate) enum Which {
-    /// This one.
-    Known(Box<herma_core::Checkpoint>),
-    /// A list number, an id prefix, a name or `@-2`.
-    Named(Spec),
-}
+pub(crate) struct Which(Spec);
 
 impl<'py> FromPyObject<'_, 'py> for Which {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(known) = object.cast::<Checkpoint>() {
-            return Ok(Self::Known(Box::new(known.get().inner.clone())));
+            return Ok(Self(Spec::Id(known.get().id.clone())));
         }
         if object.is_instance_of::<PyInt>() {
             if is_beyond(object) {
@@ -223,20 +218,19 @@ impl<'py> FromPyObject<'_, 'py> for Which {
                 .filter(|number| *number > 0)
                 .ok_or_else(|| BadRequest::new_err("checkpoints are numbered from 1"))?;
             let number = usize::try_from(number).unwrap_or(usize::MAX);
-            return Ok(Self::Named(Spec::Number(number)));
+            return Ok(Self(Spec::Number(number)));
         }
         let text = object.extract::<Words>().map_err(|_| {
             PyTypeError::new_err("a checkpoint is a Checkpoint, a number, or an id or name as str")
         })?;
-        let spec = Spec::parse(&text.0).map_err(|bad| errors::raise(bad.into()))?;
-        Ok(Self::Named(spec))
+        Spec::parse(&text.0).map(Self).map_err(|bad| errors::raise(bad.into()))
     }
 }
 
 impl Which {
     /// The newest one.
     pub(crate) const fn newest() -> Self {
-        Self::Named(Spec::Back(0))
+        Self(Spec::Back(0))
     }
 
     /// Finds it.
@@ -244,10 +238,7 @@ impl Which {
         &self,
         project: &CoreProject,
     ) -> Result<herma_core::Checkpoint, herma_core::Error> {
-        match self {
-            Self::Known(checkpoint) => Ok(checkpoint.as_ref().clone()),
-            Self::Named(spec) => project.find(spec),
-        }
+        project.find(&self.0)
     }
 }
 

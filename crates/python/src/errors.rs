@@ -10,15 +10,23 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
-/// Declares the classes, and adds them to the module.
+/// Declares the classes, adds them to the module, and says which error of the engine is which.
 macro_rules! exceptions {
-    ($($name:ident : $base:ty = $doc:literal),+ $(,)?) => {
+    ($($name:ident : $base:ty = $doc:literal $(for $error:pat)?),+ $(,)?) => {
         $(create_exception!(herma, $name, $base, $doc);)+
 
         /// Adds the classes to the module.
         pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add(stringify!($name), module.py().get_type::<$name>())?;)+
             be_value_errors(module.py())
+        }
+
+        /// The exception for an error of the engine that has no kind of its own.
+        fn of_class(error: &CoreError, text: String) -> PyErr {
+            match error {
+                $($($error => $name::new_err(text),)?)+
+                _ => Error::new_err(text),
+            }
         }
     };
 }
@@ -30,38 +38,38 @@ exceptions! {
     Busy: Error = "Somebody else is working on it.",
     Damaged: Error = "Saved data is missing or damaged.",
     Cancelled: Error = "The caller stopped it.",
-    NoStore: NothingThere = "There is no store yet: nothing was ever saved.",
-    NoCheckpoints: NothingThere = "The project has no checkpoints.",
-    NotFound: NothingThere = "Nothing in this project goes by that name.",
-    OutOfRange: NothingThere = "A list number beyond the list.",
-    NotInCheckpoint: NothingThere = "The checkpoint holds none of the paths that were asked for.",
-    NoSuchArchive: NothingThere = "There is no such archive of version 1.",
-    NoSuchStep: NothingThere = "No such step is remembered.",
-    NoSteps: NothingThere = "None of the steps that were asked for is remembered, or none changed anything.",
-    Ambiguous: Error = "An id prefix fits several checkpoints.",
-    BadSpec: BadRequest = "A text that cannot name a checkpoint.",
-    BadName: BadRequest = "A name that cannot be given.",
-    BadPath: BadRequest = "A path no project can contain.",
-    NameTaken: Error = "The name is in use.",
-    RootRefused: Error = "This directory cannot be a project.",
-    RootNotFound: Error = "The project could not be found.",
-    PathOutside: Error = "A path outside the project.",
-    PathUnknown: Error = "A path that is neither in the checkpoint nor in the project.",
-    StoreFailed: Error = "The store could not be used.",
-    ScanFailed: Error = "The project could not be scanned.",
-    DiffFailed: Error = "Two states could not be compared.",
-    RestoreFailed: Error = "A restore could not be planned or applied.",
-    StepIsOver: Error = "The step has ended already.",
-    RestoreUnfinished: Error = "A restore was interrupted, or is under way.",
-    ChangedSincePlan: Error = "Files changed between planning and carrying out.",
-    NothingToUndo: Error = "There is nothing older to go back to.",
-    NothingToRedo: Error = "Nothing was undone, or the undone state is gone.",
-    ChangedSinceUndo: Error = "Files changed after the undo, so there is no straight way forward.",
-    NeededByInterrupted: Error = "An interrupted restore needs this checkpoint.",
-    NothingToContinue: Error = "No restore was interrupted.",
-    ChangedSinceShown: Error = "Checkpoints came or went since somebody was shown what would be removed.",
-    AuthorUnknown: Error = "It cannot be said who wrote a file.",
-    FileSystemFailed: Error = "The file system refused.",
+    NoStore: NothingThere = "There is no store yet: nothing was ever saved." for CoreError::NoStore(_),
+    NoCheckpoints: NothingThere = "The project has no checkpoints." for CoreError::NoCheckpoints { .. },
+    NotFound: NothingThere = "Nothing in this project goes by that name." for CoreError::NotFound { .. },
+    OutOfRange: NothingThere = "A list number beyond the list." for CoreError::OutOfRange { .. },
+    NotInCheckpoint: NothingThere = "The checkpoint holds none of the paths that were asked for." for CoreError::NotInCheckpoint { .. },
+    NoSuchArchive: NothingThere = "There is no such archive of version 1." for CoreError::NoSuchArchive { .. },
+    NoSuchStep: NothingThere = "No such step is remembered." for CoreError::NoSuchStep(_),
+    NoSteps: NothingThere = "None of the steps that were asked for is remembered, or none changed anything." for CoreError::NoSteps | CoreError::StepsForgotten(_),
+    Ambiguous: Error = "An id prefix fits several checkpoints." for CoreError::Ambiguous { .. },
+    BadSpec: BadRequest = "A text that cannot name a checkpoint." for CoreError::BadSpec(_),
+    BadName: BadRequest = "A name that cannot be given." for CoreError::BadName { .. },
+    BadPath: BadRequest = "A path no project can contain." for CoreError::BadPath { .. },
+    NameTaken: Error = "The name is in use." for CoreError::NameTaken { .. },
+    RootNotFound: Error = "The project could not be found." for CoreError::Root(Refusal::Missing(_)) | CoreError::FindRoot(_) | CoreError::RootGone { .. },
+    RootRefused: Error = "This directory cannot be a project." for CoreError::Root(_),
+    PathOutside: Error = "A path outside the project." for CoreError::PathOutside { .. },
+    PathUnknown: Error = "A path that is neither in the checkpoint nor in the project." for CoreError::PathUnknown { .. },
+    StoreFailed: Error = "The store could not be used." for CoreError::Store(_) | CoreError::Object(_),
+    ScanFailed: Error = "The project could not be scanned." for CoreError::Scan(_),
+    DiffFailed: Error = "Two states could not be compared." for CoreError::Diff(_),
+    RestoreFailed: Error = "A restore could not be planned or applied." for CoreError::Restore(_),
+    StepIsOver: Error = "The step has ended already." for CoreError::StepIsOver(_),
+    RestoreUnfinished: Error = "A restore was interrupted, or is under way." for CoreError::RestoreUnfinished,
+    ChangedSincePlan: Error = "Files changed between planning and carrying out." for CoreError::ChangedSincePlan,
+    NothingToUndo: Error = "There is nothing older to go back to." for CoreError::NothingToUndo,
+    NothingToRedo: Error = "Nothing was undone, or the undone state is gone." for CoreError::NothingToRedo,
+    ChangedSinceUndo: Error = "Files changed after the undo, so there is no straight way forward." for CoreError::ChangedSinceUndo,
+    NeededByInterrupted: Error = "An interrupted restore needs this checkpoint." for CoreError::NeededByInterrupted { .. },
+    NothingToContinue: Error = "No restore was interrupted." for CoreError::NothingToContinue,
+    ChangedSinceShown: Error = "Checkpoints came or went since somebody was shown what would be removed." for CoreError::ChangedSinceShown,
+    AuthorUnknown: Error = "It cannot be said who wrote a file." for CoreError::Authorship(_),
+    FileSystemFailed: Error = "The file system refused." for CoreError::Fs(_),
 }
 
 /// Arguments that cannot be meant are what Python calls a `ValueError`, and callers may catch them as one. The
@@ -94,47 +102,10 @@ fn note_by_hand(exception: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 pub(crate) fn raise(error: CoreError) -> PyErr {
     let text = in_words(&error);
     match error.kind() {
-        ErrorKind::Busy => return Busy::new_err(text),
-        ErrorKind::Damaged => return Damaged::new_err(text),
-        ErrorKind::Cancelled => return Cancelled::new_err(text),
-        ErrorKind::Failed | ErrorKind::Usage | ErrorKind::NothingThere => {}
-    }
-    match error {
-        CoreError::NoStore(_) => NoStore::new_err(text),
-        CoreError::NoCheckpoints { .. } => NoCheckpoints::new_err(text),
-        CoreError::NotFound { .. } => NotFound::new_err(text),
-        CoreError::Ambiguous { .. } => Ambiguous::new_err(text),
-        CoreError::OutOfRange { .. } => OutOfRange::new_err(text),
-        CoreError::BadSpec(_) => BadSpec::new_err(text),
-        CoreError::BadName { .. } => BadName::new_err(text),
-        CoreError::NameTaken { .. } => NameTaken::new_err(text),
-        CoreError::Root(Refusal::Missing(_))
-        | CoreError::FindRoot(_)
-        | CoreError::RootGone { .. } => RootNotFound::new_err(text),
-        CoreError::Root(_) => RootRefused::new_err(text),
-        CoreError::PathOutside { .. } => PathOutside::new_err(text),
-        CoreError::BadPath { .. } => BadPath::new_err(text),
-        CoreError::PathUnknown { .. } => PathUnknown::new_err(text),
-        CoreError::NotInCheckpoint { .. } => NotInCheckpoint::new_err(text),
-        CoreError::Store(_) | CoreError::Object(_) => StoreFailed::new_err(text),
-        CoreError::Scan(_) => ScanFailed::new_err(text),
-        CoreError::Diff(_) => DiffFailed::new_err(text),
-        CoreError::Restore(_) => RestoreFailed::new_err(text),
-        CoreError::NoSuchStep(_) => NoSuchStep::new_err(text),
-        CoreError::StepIsOver(_) => StepIsOver::new_err(text),
-        CoreError::NoSteps | CoreError::StepsForgotten(_) => NoSteps::new_err(text),
-        CoreError::RestoreUnfinished => RestoreUnfinished::new_err(text),
-        CoreError::ChangedSincePlan => ChangedSincePlan::new_err(text),
-        CoreError::NothingToUndo => NothingToUndo::new_err(text),
-        CoreError::NothingToRedo => NothingToRedo::new_err(text),
-        CoreError::ChangedSinceUndo => ChangedSinceUndo::new_err(text),
-        CoreError::NeededByInterrupted { .. } => NeededByInterrupted::new_err(text),
-        CoreError::NothingToContinue => NothingToContinue::new_err(text),
-        CoreError::ChangedSinceShown => ChangedSinceShown::new_err(text),
-        CoreError::NoSuchArchive { .. } => NoSuchArchive::new_err(text),
-        CoreError::Authorship(_) => AuthorUnknown::new_err(text),
-        CoreError::Fs(_) => FileSystemFailed::new_err(text),
-        _ => Error::new_err(text),
+        ErrorKind::Busy => Busy::new_err(text),
+        ErrorKind::Damaged => Damaged::new_err(text),
+        ErrorKind::Cancelled => Cancelled::new_err(text),
+        ErrorKind::Failed | ErrorKind::Usage | ErrorKind::NothingThere => of_class(&error, text),
     }
 }
 

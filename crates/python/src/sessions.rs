@@ -18,28 +18,21 @@ use crate::{clock, errors};
 
 const DAY: f64 = 86_400.0;
 
-/// What is to be done.
+/// What is to be done, and where.
+#[derive(Deserialize)]
+struct Call {
+    database: PathBuf,
+    sessions: Option<PathBuf>,
+    #[serde(flatten)]
+    what: What,
+}
+
 #[derive(Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
-enum Call {
-    Delete {
-        database: PathBuf,
-        sessions: Option<PathBuf>,
-        id: String,
-    },
-    Prune {
-        database: PathBuf,
-        sessions: Option<PathBuf>,
-        older_than_days: f64,
-        source: Option<String>,
-    },
-    Auto {
-        database: PathBuf,
-        sessions: Option<PathBuf>,
-        retention_days: u32,
-        min_interval_hours: u32,
-        vacuum: bool,
-    },
+enum What {
+    Delete { id: String },
+    Prune { older_than_days: f64, source: Option<String> },
+    Auto { retention_days: u32, min_interval_hours: u32, vacuum: bool },
 }
 
 /// Carries out a call given as JSON, and answers in JSON.
@@ -54,20 +47,16 @@ pub(crate) fn sessions_call(py: Python<'_>, json: &str) -> PyResult<String> {
 }
 
 fn carry_out(call: Call) -> Result<Value> {
-    match call {
-        Call::Delete { database, sessions, id } => {
-            let files = directory(sessions.as_deref())?;
-            let mut database = Database::open(&database, Access::Write)?;
-            match delete::delete(&mut database, files.as_ref(), &id) {
-                Ok(removed) => Ok(json!({"deleted": removed.sessions > 0})),
-                Err(Error::NotFound(_)) => Ok(json!({"deleted": false})),
-                Err(Error::Active(_)) => Ok(json!({"deleted": false, "active": true})),
-                Err(error) => Err(error),
-            }
-        }
-        Call::Prune { database, sessions, older_than_days, source } => {
-            let files = directory(sessions.as_deref())?;
-            let mut database = Database::open(&database, Access::Write)?;
+    let files = directory(call.sessions.as_deref())?;
+    let mut database = Database::open(&call.database, Access::Write)?;
+    match call.what {
+        What::Delete { id } => match delete::delete(&mut database, files.as_ref(), &id) {
+            Ok(removed) => Ok(json!({"deleted": removed.sessions > 0})),
+            Err(Error::NotFound(_)) => Ok(json!({"deleted": false})),
+            Err(Error::Active(_)) => Ok(json!({"deleted": false, "active": true})),
+            Err(error) => Err(error),
+        },
+        What::Prune { older_than_days, source } => {
             let filter = Filter {
                 source,
                 idle_since: Some(clock::seconds() - older_than_days * DAY),
@@ -76,9 +65,7 @@ fn carry_out(call: Call) -> Result<Value> {
             let removed = prune::prune(&mut database, files.as_ref(), &filter)?;
             Ok(json!({"pruned": removed.sessions}))
         }
-        Call::Auto { database, sessions, retention_days, min_interval_hours, vacuum } => {
-            let files = directory(sessions.as_deref())?;
-            let mut database = Database::open(&database, Access::Write)?;
+        What::Auto { retention_days, min_interval_hours, vacuum } => {
             let settings = AutoSettings {
                 retention_days,
                 min_interval_hours,

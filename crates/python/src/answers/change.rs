@@ -8,27 +8,28 @@ use herma_diff::{Budget, Change as CoreChange, FileStat, PatchOptions, patch};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answers::answer;
+use crate::answers::{answer, plain};
 use crate::paths::{AnyPath, name, shown};
 
-/// One file that differs.
-#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    /// The path; for a rename the new one.
-    path: OsString,
-    /// `A`, `D`, `M`, `T` or `R`, as git has it.
-    status: char,
-    /// The old path of a file that moved.
-    from_path: Option<OsString>,
-    /// Lines added; `None` where lines are not counted.
-    insertions: Option<u64>,
-    /// Lines removed; `None` where lines are not counted.
-    deletions: Option<u64>,
-    /// Is one of the two no text?
-    binary: bool,
-    /// How many bytes the file had and has, 0 where there is none; `None` if its content is the same.
-    sizes: Option<(u64, u64)>,
+answer! {
+    /// One file that differs.
+    pub(crate) struct Change [eq] {
+        /// The path; for a rename the new one.
+        path: OsString,
+        /// `A`, `D`, `M`, `T` or `R`, as git has it.
+        status: char,
+        /// The old path of a file that moved.
+        from_path: Option<OsString>,
+        /// Lines added; `None` where lines are not counted.
+        insertions: Option<u64>,
+        /// Lines removed; `None` where lines are not counted.
+        deletions: Option<u64>,
+        /// Is one of the two no text?
+        binary: bool,
+        /// How many bytes the file had and has, 0 where there is none; `None` if its content is the same.
+        sizes: Option<(u64, u64)>,
+    }
+    repr |this| format!("<Change {} {}>", this.status, shown(this.path.as_ref()))
 }
 
 impl Change {
@@ -51,15 +52,6 @@ impl Change {
         }
     }
 }
-
-#[pymethods]
-impl Change {
-    fn __repr__(&self) -> String {
-        format!("<Change {} {}>", self.status, shown(self.path.as_ref()))
-    }
-}
-
-answer!(Change { path, status, from_path, insertions, deletions, binary, sizes });
 
 /// The differences between two states.
 #[pyclass(frozen, module = "herma")]
@@ -122,7 +114,7 @@ impl Diff {
     }
 }
 
-answer!(Diff { changes, modes_differ, patch });
+plain!(Diff { changes, modes_differ, patch });
 
 /// A file name as git shows it: in double quotes, with escapes, if it is not plain ASCII.
 #[pyfunction]

@@ -5,250 +5,153 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use herma_core::Saved as CoreSaved;
-use herma_core::types::checkpoint::{ChangeCount, Origin, Transcript};
+use herma_core::types::checkpoint::ChangeCount;
 use herma_worktree::receipt::{LeftOut as CoreLeftOut, Receipt as CoreReceipt};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDateTime, PyDelta, PyTuple, PyTzInfo};
+use pyo3::types::{PyDateTime, PyDelta, PyTzInfo};
 
-use crate::answers::{Answer, answer, copies, next_field};
-use crate::paths::{name, shown};
+use crate::answers::{answer, plain};
+use crate::paths::shown;
 
 /// How many characters of an id tell checkpoints apart for a person.
 const SHORT_ID_DIGITS: usize = 8;
 
 /// A saved state of one project.
-#[pyclass(frozen, module = "herma", eq, hash, from_py_object)]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[pyclass(frozen, get_all, eq, hash, from_py_object, module = "herma")]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checkpoint {
-    pub(crate) inner: herma_core::Checkpoint,
+    /// The commit that is the checkpoint, as 40 hexadecimal digits.
+    pub(crate) id: String,
+    /// Its tree, as 40 hexadecimal digits.
+    tree: String,
+    /// Its place in the list, 1 being the newest.
+    number: usize,
+    /// Its place in the order of saving; never changes.
+    sequence: u64,
+    /// When it was taken, in seconds since 1970.
+    timestamp: f64,
+    /// How far the clocks of the place where it was taken are from UTC.
+    #[pyo3(name = "_offset_minutes")]
+    offset_minutes: i32,
+    /// Why it was taken, exactly as given.
+    reason: String,
+    /// The reason as one line: its first paragraph.
+    subject: String,
+    /// How it came to be: `saved`, `safety`, `merged`, `interrupted` or `hermes`.
+    origin: String,
+    /// The agent that asked for it.
+    agent: Option<String>,
+    /// The conversation it was taken in.
+    session: Option<String>,
+    /// The user prompt it was taken for.
+    turn: Option<String>,
+    /// The tool that was about to run.
+    tool: Option<String>,
+    /// What changed since the checkpoint before it, if that was counted.
+    changes: Option<Changes>,
+    /// The names given to it.
+    names: Vec<String>,
+    /// Does it stay whatever cleaning does?
+    pinned: bool,
+    /// The receipt cannot be read; the files can.
+    receipt_damaged: bool,
 }
+
+plain!(Checkpoint {
+    id,
+    tree,
+    number,
+    sequence,
+    timestamp,
+    offset_minutes,
+    reason,
+    subject,
+    origin,
+    agent,
+    session,
+    turn,
+    tool,
+    changes,
+    names,
+    pinned,
+    receipt_damaged
+});
 
 impl std::hash::Hash for Checkpoint {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.inner.id.as_bytes().hash(state);
+        self.id.hash(state);
     }
 }
 
 impl From<herma_core::Checkpoint> for Checkpoint {
-    fn from(inner: herma_core::Checkpoint) -> Self {
-        Self { inner }
+    fn from(checkpoint: herma_core::Checkpoint) -> Self {
+        Self {
+            id: checkpoint.id.to_hex(),
+            tree: checkpoint.tree.to_hex(),
+            number: checkpoint.number,
+            sequence: checkpoint.sequence,
+            timestamp: checkpoint.time.as_float(),
+            offset_minutes: checkpoint.time.offset_minutes,
+            reason: String::from_utf8_lossy(&checkpoint.reason).into_owned(),
+            subject: String::from_utf8_lossy(&checkpoint.subject()).into_owned(),
+            origin: checkpoint.origin.word().to_owned(),
+            agent: checkpoint.facts.agent,
+            session: checkpoint.facts.session,
+            turn: checkpoint.facts.turn,
+            tool: checkpoint.facts.tool,
+            changes: checkpoint.changes.map(Changes::from),
+            names: checkpoint.names,
+            pinned: checkpoint.pinned,
+            receipt_damaged: checkpoint.receipt_damaged,
+        }
     }
 }
 
 #[pymethods]
 impl Checkpoint {
-    /// The commit that is the checkpoint, as 40 hexadecimal digits.
-    #[getter]
-    fn id(&self) -> String {
-        self.inner.id.to_hex()
-    }
-
     /// The beginning of the id.
     #[getter]
-    fn short_id(&self) -> String {
-        self.inner.id.to_hex()[..SHORT_ID_DIGITS].to_owned()
-    }
-
-    /// Its tree, as 40 hexadecimal digits.
-    #[getter]
-    fn tree(&self) -> String {
-        self.inner.tree.to_hex()
-    }
-
-    /// Its place in the list, 1 being the newest.
-    #[getter]
-    fn number(&self) -> usize {
-        self.inner.number
-    }
-
-    /// Its place in the order of saving; never changes.
-    #[getter]
-    fn sequence(&self) -> u64 {
-        self.inner.sequence
-    }
-
-    /// When it was taken, in seconds since 1970.
-    #[getter]
-    fn timestamp(&self) -> f64 {
-        self.inner.time.as_float()
+    fn short_id(&self) -> &str {
+        &self.id[..SHORT_ID_DIGITS]
     }
 
     /// When it was taken, with the offset of the place where it was taken.
     #[getter]
     fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDateTime>> {
-        let seconds = self.inner.time.offset_minutes * 60;
-        let offset = PyDelta::new(py, 0, seconds, 0, true)?;
+        let offset = PyDelta::new(py, 0, self.offset_minutes * 60, 0, true)?;
         let zone = PyTzInfo::fixed_offset(py, offset)?;
-        PyDateTime::from_timestamp(py, self.inner.time.as_float(), Some(&zone))
+        PyDateTime::from_timestamp(py, self.timestamp, Some(&zone))
     }
 
-    /// Why it was taken, exactly as given.
-    #[getter]
-    fn reason(&self) -> String {
-        String::from_utf8_lossy(&self.inner.reason).into_owned()
-    }
-
-    /// The reason as one line: its first paragraph.
-    #[getter]
-    fn subject(&self) -> String {
-        String::from_utf8_lossy(&self.inner.subject()).into_owned()
-    }
-
-    /// How it came to be: `saved`, `safety`, `merged`, `interrupted` or `hermes`.
-    #[getter]
-    fn origin(&self) -> &'static str {
-        self.inner.origin.word()
-    }
-
-    /// The agent that asked for it.
-    #[getter]
-    fn agent(&self) -> Option<&str> {
-        self.inner.facts.agent.as_deref()
-    }
-
-    /// The conversation it was taken in.
-    #[getter]
-    fn session(&self) -> Option<&str> {
-        self.inner.facts.session.as_deref()
-    }
-
-    /// The user prompt it was taken for.
-    #[getter]
-    fn turn(&self) -> Option<&str> {
-        self.inner.facts.turn.as_deref()
-    }
-
-    /// The tool that was about to run.
-    #[getter]
-    fn tool(&self) -> Option<&str> {
-        self.inner.facts.tool.as_deref()
-    }
-
-    /// What changed since the checkpoint before it, if that was counted.
-    #[getter]
-    fn changes(&self) -> Option<Changes> {
-        self.inner.changes.map(Changes::from)
-    }
-
-    /// The names given to it.
-    #[getter]
-    fn names(&self) -> Vec<String> {
-        self.inner.names.clone()
-    }
-
-    /// Does it stay whatever cleaning does?
-    #[getter]
-    fn pinned(&self) -> bool {
-        self.inner.pinned
-    }
-
-    /// The receipt cannot be read; the files can.
-    #[getter]
-    fn receipt_damaged(&self) -> bool {
-        self.inner.receipt_damaged
-    }
-
-    fn __str__(&self) -> String {
+    fn __str__(&self) -> &str {
         self.short_id()
     }
 
     fn __repr__(&self) -> String {
-        let inner = &self.inner;
-        let subject = inner.subject().to_string();
-        format!("<Checkpoint {} {} {subject:?}>", inner.number, self.short_id())
+        format!("<Checkpoint {} {} {:?}>", self.number, self.short_id(), self.subject)
     }
 }
 
-copies!(Checkpoint);
-
-/// A checkpoint is pickled as what it says of itself, so that another process finds the same one.
-impl Answer for Checkpoint {
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let inner = &self.inner;
-        let hex = |id: herma_core::ObjectId| id.to_hex();
-        let ids = (hex(inner.id), hex(inner.tree), inner.modes.map(hex), inner.extra.map(hex));
-        let time = &inner.time;
-        let time = (time.seconds, time.nanos, time.offset_minutes);
-        let facts = &inner.facts;
-        let who = (&facts.agent, &facts.session, &facts.turn, &facts.tool);
-        let transcript = facts.transcript.map(|at| (at.message, at.messages, at.bytes));
-        let purged: Vec<_> = inner.purged.iter().map(name).collect();
-        let state = (inner.receipt_damaged, inner.pinned, &inner.names, purged);
-        let place = (inner.number, inner.sequence, inner.origin.word());
-        let reason = PyBytes::new(py, &inner.reason);
-        (ids, place, time, reason, who, transcript, self.changes(), state).into_pyobject(py)
+answer! {
+    /// How much changed.
+    pub(crate) struct Changes [eq] {
+        /// Files added, removed or changed.
+        pub(crate) files: u64,
+        /// Lines added.
+        pub(crate) insertions: u64,
+        /// Lines removed.
+        pub(crate) deletions: u64,
+        /// Were the lines counted?
+        pub(crate) lines_known: bool,
     }
-
-    fn from_fields(fields: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        type Who = (Option<String>, Option<String>, Option<String>, Option<String>);
-        let wrong = || PyValueError::new_err("what was pickled is no checkpoint");
-        let id = |hex: String| herma_core::ObjectId::from_hex(hex.as_bytes()).ok_or_else(wrong);
-        let mut fields = fields.iter();
-        let (own, tree, modes, extra): (String, String, Option<String>, Option<String>) =
-            next_field(&mut fields)?;
-        let (number, sequence, origin): (usize, u64, String) = next_field(&mut fields)?;
-        let (seconds, nanos, offset_minutes) = next_field(&mut fields)?;
-        let reason: Vec<u8> = next_field(&mut fields)?;
-        let (agent, session, turn, tool): Who = next_field(&mut fields)?;
-        let transcript: Option<(i64, u64, Option<u64>)> = next_field(&mut fields)?;
-        let changes: Option<Changes> = next_field(&mut fields)?;
-        let (receipt_damaged, pinned, names, purged): (bool, bool, Vec<String>, Vec<OsString>) =
-            next_field(&mut fields)?;
-        let purged = purged
-            .into_iter()
-            .map(|path| herma_core::RelPath::new(path.into_vec()).map_err(|_| wrong()));
-        Ok(Self::from(herma_core::Checkpoint {
-            id: id(own)?,
-            number,
-            sequence,
-            tree: id(tree)?,
-            modes: modes.map(id).transpose()?,
-            extra: extra.map(id).transpose()?,
-            receipt_damaged,
-            time: herma_core::types::clock::Timestamp { seconds, nanos, offset_minutes },
-            reason: reason.into(),
-            origin: Origin::from_word(&origin).ok_or_else(wrong)?,
-            facts: herma_core::types::checkpoint::Facts {
-                agent,
-                session,
-                turn,
-                tool,
-                transcript: transcript.map(|(message, messages, bytes)| Transcript {
-                    message,
-                    messages,
-                    bytes,
-                }),
-            },
-            changes: changes.map(|count| ChangeCount {
-                files: count.files,
-                insertions: count.insertions,
-                deletions: count.deletions,
-                lines_known: count.lines_known,
-            }),
-            names,
-            pinned,
-            purged: purged.collect::<PyResult<_>>()?,
-        }))
+    repr |this| {
+            let Changes { files, insertions, deletions, .. } = this;
+            format!("<Changes {files} files +{insertions}/-{deletions}>")
     }
 }
 
-/// How much changed.
-#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Changes {
-    /// Files added, removed or changed.
-    pub(crate) files: u64,
-    /// Lines added.
-    pub(crate) insertions: u64,
-    /// Lines removed.
-    pub(crate) deletions: u64,
-    /// Were the lines counted?
-    pub(crate) lines_known: bool,
-}
-
-impl From<herma_core::types::checkpoint::ChangeCount> for Changes {
-    fn from(count: herma_core::types::checkpoint::ChangeCount) -> Self {
+impl From<ChangeCount> for Changes {
+    fn from(count: ChangeCount) -> Self {
         Self {
             files: count.files,
             insertions: count.insertions,
@@ -258,26 +161,17 @@ impl From<herma_core::types::checkpoint::ChangeCount> for Changes {
     }
 }
 
-#[pymethods]
-impl Changes {
-    fn __repr__(&self) -> String {
-        let Self { files, insertions, deletions, .. } = self;
-        format!("<Changes {files} files +{insertions}/-{deletions}>")
+answer! {
+    /// Something that is not in a checkpoint, and why.
+    pub(crate) struct LeftOut [eq] {
+        /// Where it is; a directory stands for everything below it.
+        pub(crate) path: OsString,
+        /// Why, in a word: `excluded`, `ignored`, `too-large`, `unreadable`, …
+        pub(crate) reason: String,
+        /// The kind of secret its content looks like it holds, and the line.
+        pub(crate) secret: Option<(String, u32)>,
     }
-}
-
-answer!(Changes { files, insertions, deletions, lines_known });
-
-/// Something that is not in a checkpoint, and why.
-#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LeftOut {
-    /// Where it is; a directory stands for everything below it.
-    pub(crate) path: OsString,
-    /// Why, in a word: `excluded`, `ignored`, `too-large`, `unreadable`, …
-    pub(crate) reason: String,
-    /// The kind of secret its content looks like it holds, and the line.
-    pub(crate) secret: Option<(String, u32)>,
+    repr |this| format!("<LeftOut {} {}>", shown(this.path.as_ref()), this.reason)
 }
 
 impl From<&CoreLeftOut> for LeftOut {
@@ -290,29 +184,24 @@ impl From<&CoreLeftOut> for LeftOut {
     }
 }
 
-#[pymethods]
-impl LeftOut {
-    fn __repr__(&self) -> String {
-        format!("<LeftOut {} {}>", shown(self.path.as_ref()), self.reason)
+answer! {
+    /// What a checkpoint captured, and what it did not.
+    pub(crate) struct Receipt {
+        /// Files and symlinks captured.
+        files: u64,
+        /// Their bytes.
+        bytes: u64,
+        /// Directories they are in.
+        directories: u64,
+        /// How many entries were left out, by reason.
+        counts: BTreeMap<String, u64>,
+        /// What was left out, sorted by path.
+        left_out: Vec<LeftOut>,
     }
-}
-
-answer!(LeftOut { path, reason, secret });
-
-/// What a checkpoint captured, and what it did not.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Receipt {
-    /// Files and symlinks captured.
-    files: u64,
-    /// Their bytes.
-    bytes: u64,
-    /// Directories they are in.
-    directories: u64,
-    /// How many entries were left out, by reason.
-    counts: BTreeMap<String, u64>,
-    /// What was left out, sorted by path.
-    left_out: Vec<LeftOut>,
+    repr |this| {
+            let left_out: u64 = this.counts.values().sum();
+            format!("<Receipt {} files, {left_out} left out>", this.files)
+    }
 }
 
 impl From<&CoreReceipt> for Receipt {
@@ -329,35 +218,29 @@ impl From<&CoreReceipt> for Receipt {
     }
 }
 
-#[pymethods]
-impl Receipt {
-    fn __repr__(&self) -> String {
-        let left_out: u64 = self.counts.values().sum();
-        format!("<Receipt {} files, {left_out} left out>", self.files)
+answer! {
+    /// What came of a save.
+    #[expect(clippy::struct_field_names, reason = "the fields are named as in the JSON")]
+    pub(crate) struct Saved {
+        /// The checkpoint that holds the present state.
+        checkpoint: Checkpoint,
+        /// Was it made now? If not, nothing had changed since it was.
+        is_new: bool,
+        /// The counts, and what is missing that no rule leaves out.
+        receipt: Receipt,
+        /// Things worth telling that did not keep the checkpoint from being saved.
+        notes: Vec<String>,
+        /// So many files were missing in the store, or damaged there, and were saved again.
+        saved_again: u64,
+        /// Packs of the store that were there at the last save and are gone or not as they were.
+        lost_packs: Vec<String>,
+        /// Is it time to clean up?
+        due: bool,
     }
-}
-
-answer!(Receipt { files, bytes, directories, counts, left_out });
-
-/// What came of a save.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[expect(clippy::struct_field_names, reason = "the fields are named as in the JSON")]
-#[derive(Clone, Debug)]
-pub(crate) struct Saved {
-    /// The checkpoint that holds the present state.
-    checkpoint: Checkpoint,
-    /// Was it made now? If not, nothing had changed since it was.
-    is_new: bool,
-    /// The counts, and what is missing that no rule leaves out.
-    receipt: Receipt,
-    /// Things worth telling that did not keep the checkpoint from being saved.
-    notes: Vec<String>,
-    /// So many files were missing in the store, or damaged there, and were saved again.
-    saved_again: u64,
-    /// Packs of the store that were there at the last save and are gone or not as they were.
-    lost_packs: Vec<String>,
-    /// Is it time to clean up?
-    due: bool,
+    repr |this| {
+            let word = if this.is_new { "new" } else { "unchanged" };
+            format!("<Saved {word} {}>", this.checkpoint.__repr__())
+    }
 }
 
 impl From<CoreSaved> for Saved {
@@ -373,13 +256,3 @@ impl From<CoreSaved> for Saved {
         }
     }
 }
-
-#[pymethods]
-impl Saved {
-    fn __repr__(&self) -> String {
-        let word = if self.is_new { "new" } else { "unchanged" };
-        format!("<Saved {word} {}>", self.checkpoint.__repr__())
-    }
-}
-
-answer!(Saved { checkpoint, is_new, receipt, notes, saved_again, lost_packs, due });

@@ -51,9 +51,39 @@ where
     field.extract().map_err(Into::into)
 }
 
-/// Makes a class whose fields are plain values an answer.
+/// Declares an answer whose fields are plain values that Python reads; with `[eq]` one that is compared by them.
 macro_rules! answer {
-    ($class:ident { $($field:ident),* $(,)? }) => {
+    (
+        $(#[$meta:meta])*
+        pub(crate) struct $class:ident [eq] {
+            $($(#[$about:meta])* $vis:vis $field:ident: $type:ty,)*
+        }
+        $($repr:tt)*
+    ) => {
+        $(#[$meta])*
+        #[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub(crate) struct $class { $($(#[$about])* $vis $field: $type,)* }
+        crate::answers::plain!($class { $($field),* } $($repr)*);
+    };
+    (
+        $(#[$meta:meta])*
+        pub(crate) struct $class:ident {
+            $($(#[$about:meta])* $vis:vis $field:ident: $type:ty,)*
+        }
+        $($repr:tt)*
+    ) => {
+        $(#[$meta])*
+        #[pyclass(frozen, get_all, from_py_object, module = "herma")]
+        #[derive(Clone, Debug)]
+        pub(crate) struct $class { $($(#[$about])* $vis $field: $type,)* }
+        crate::answers::plain!($class { $($field),* } $($repr)*);
+    };
+}
+
+/// Makes a class whose fields are plain values an answer.
+macro_rules! plain {
+    ($class:ident { $($field:ident),* $(,)? } $(repr |$this:ident| $repr:expr)?) => {
         impl crate::answers::Answer for $class {
             fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
                 use pyo3::IntoPyObjectExt;
@@ -66,6 +96,14 @@ macro_rules! answer {
                 Ok(Self { $($field: crate::answers::next_field(&mut fields)?),* })
             }
         }
+
+        $(#[pymethods]
+        impl $class {
+            pub(crate) fn __repr__(&self) -> String {
+                let $this = self;
+                $repr
+            }
+        })?
 
         crate::answers::copies!($class);
     };
@@ -91,8 +129,7 @@ macro_rules! copies {
     };
 }
 
-pub(crate) use answer;
-pub(crate) use copies;
+pub(crate) use {answer, copies, plain};
 
 /// Puts a pickled answer together again.
 #[pyfunction]

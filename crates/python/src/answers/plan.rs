@@ -13,37 +13,30 @@ use crate::answers::answer;
 use crate::answers::checkpoint::Checkpoint;
 use crate::paths::{name, shown};
 
-/// One change to the project.
-#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Action {
-    /// Where.
-    pub(crate) path: OsString,
-    /// What: `create`, `write`, `link`, `mode`, `create-directory`, `remove`, `remove-directory`.
-    pub(crate) kind: String,
-}
-
-#[pymethods]
-impl Action {
-    fn __repr__(&self) -> String {
-        format!("<Action {} {}>", self.kind, shown(self.path.as_ref()))
+answer! {
+    /// One change to the project.
+    pub(crate) struct Action [eq] {
+        /// Where.
+        pub(crate) path: OsString,
+        /// What: `create`, `write`, `link`, `mode`, `create-directory`, `remove`, `remove-directory`.
+        pub(crate) kind: String,
     }
+    repr |this| format!("<Action {} {}>", this.kind, shown(this.path.as_ref()))
 }
 
-answer!(Action { path, kind });
-
-/// Something that is left as it is.
-#[pyclass(frozen, get_all, eq, from_py_object, module = "herma")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
-    /// Where.
-    path: OsString,
-    /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `outside`, `edited`, `conflict`, …
-    why: String,
-    /// Why, in a sentence.
-    text: String,
-    /// Why no checkpoint holds it, where that is the reason: `too-large`, `ignored`, …
-    reason: Option<String>,
+answer! {
+    /// Something that is left as it is.
+    pub(crate) struct Kept [eq] {
+        /// Where.
+        path: OsString,
+        /// Why, in a word: `asked`, `not-saved`, `in-the-way`, `left-out`, `outside`, `edited`, `conflict`, …
+        why: String,
+        /// Why, in a sentence.
+        text: String,
+        /// Why no checkpoint holds it, where that is the reason: `too-large`, `ignored`, …
+        reason: Option<String>,
+    }
+    repr |this| format!("<Kept {} {}>", shown(this.path.as_ref()), this.why)
 }
 
 impl From<&CoreKept> for Kept {
@@ -62,15 +55,6 @@ impl Kept {
         Self { path: name(path), why: why.to_owned(), text: text.to_owned(), reason: None }
     }
 }
-
-#[pymethods]
-impl Kept {
-    fn __repr__(&self) -> String {
-        format!("<Kept {} {}>", shown(self.path.as_ref()), self.why)
-    }
-}
-
-answer!(Kept { path, why, text, reason });
 
 /// What steps changed and nothing brings back, because no checkpoint holds it.
 pub(crate) fn outside(steps: &[OutsideOfStep]) -> Vec<Kept> {
@@ -221,24 +205,29 @@ impl Plan {
     }
 }
 
-/// What a restore did.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Restored {
-    /// The checkpoint that was brought back; `None` if there was nothing to do.
-    target: Option<Checkpoint>,
-    /// The checkpoint of the state before; `None` if there was nothing to do.
-    safety: Option<Checkpoint>,
-    /// Was that checkpoint made for this restore?
-    safety_is_new: bool,
-    /// What was to be done, sorted by path.
-    actions: Vec<Action>,
-    /// Files, links and modes written.
-    written: usize,
-    /// Files and directories removed.
-    removed: usize,
-    /// What was left alone, and why.
-    kept: Vec<Kept>,
+answer! {
+    /// What a restore did.
+    pub(crate) struct Restored {
+        /// The checkpoint that was brought back; `None` if there was nothing to do.
+        target: Option<Checkpoint>,
+        /// The checkpoint of the state before; `None` if there was nothing to do.
+        safety: Option<Checkpoint>,
+        /// Was that checkpoint made for this restore?
+        safety_is_new: bool,
+        /// What was to be done, sorted by path.
+        actions: Vec<Action>,
+        /// Files, links and modes written.
+        written: usize,
+        /// Files and directories removed.
+        removed: usize,
+        /// What was left alone, and why.
+        kept: Vec<Kept>,
+    }
+    repr |this| {
+            let (written, removed) = (this.written, this.removed);
+            let kept = this.kept.len();
+            format!("<Restored {written} written, {removed} removed, {kept} kept>")
+    }
 }
 
 impl Restored {
@@ -293,14 +282,3 @@ impl From<CoreRestored> for Restored {
         }
     }
 }
-
-#[pymethods]
-impl Restored {
-    fn __repr__(&self) -> String {
-        let (written, removed) = (self.written, self.removed);
-        let kept = self.kept.len();
-        format!("<Restored {written} written, {removed} removed, {kept} kept>")
-    }
-}
-
-answer!(Restored { target, safety, safety_is_new, actions, written, removed, kept });

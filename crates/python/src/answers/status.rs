@@ -10,26 +10,30 @@ use pyo3::prelude::*;
 use crate::answers::answer;
 use crate::paths::shown;
 
-/// The whole store.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Status {
-    /// Where checkpoints are kept.
-    base: PathBuf,
-    /// Is there a store at all?
-    exists: bool,
-    /// The size of the store.
-    store_bytes: u64,
-    /// The size of archives of older repositories.
-    legacy_bytes: u64,
-    /// How many packs there are.
-    packs: usize,
-    /// The projects, the one touched last first.
-    projects: Vec<ProjectStatus>,
-    /// Archives of older repositories.
-    archives: Vec<Archive>,
-    /// Older repositories that are not in an archive.
-    old_repositories: Vec<OldRepository>,
+answer! {
+    /// The whole store.
+    pub(crate) struct Status {
+        /// Where checkpoints are kept.
+        base: PathBuf,
+        /// Is there a store at all?
+        exists: bool,
+        /// The size of the store.
+        store_bytes: u64,
+        /// The size of archives of older repositories.
+        legacy_bytes: u64,
+        /// How many packs there are.
+        packs: usize,
+        /// The projects, the one touched last first.
+        projects: Vec<ProjectStatus>,
+        /// Archives of older repositories.
+        archives: Vec<Archive>,
+        /// Older repositories that are not in an archive.
+        old_repositories: Vec<OldRepository>,
+    }
+    repr |this| {
+            let (projects, bytes) = (this.projects.len(), this.store_bytes);
+            format!("<Status {projects} projects, {bytes} bytes>")
+    }
 }
 
 impl From<StoreStatus> for Status {
@@ -47,41 +51,26 @@ impl From<StoreStatus> for Status {
     }
 }
 
-#[pymethods]
-impl Status {
-    fn __repr__(&self) -> String {
-        let (projects, bytes) = (self.projects.len(), self.store_bytes);
-        format!("<Status {projects} projects, {bytes} bytes>")
+answer! {
+    /// One project in the store.
+    pub(crate) struct ProjectStatus {
+        /// Its id.
+        id: String,
+        /// Where it is, if that is known.
+        root: Option<PathBuf>,
+        /// `live`, `gone`, `out-of-reach` or `unknown`.
+        presence: String,
+        /// When it was first saved, in seconds since 1970.
+        created_at: Option<f64>,
+        /// When it was last saved, in seconds since 1970.
+        last_touch: Option<f64>,
+        /// How many checkpoints it has.
+        checkpoints: usize,
     }
-}
-
-answer!(Status {
-    base,
-    exists,
-    store_bytes,
-    legacy_bytes,
-    packs,
-    projects,
-    archives,
-    old_repositories
-});
-
-/// One project in the store.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct ProjectStatus {
-    /// Its id.
-    id: String,
-    /// Where it is, if that is known.
-    root: Option<PathBuf>,
-    /// `live`, `gone`, `out-of-reach` or `unknown`.
-    presence: String,
-    /// When it was first saved, in seconds since 1970.
-    created_at: Option<f64>,
-    /// When it was last saved, in seconds since 1970.
-    last_touch: Option<f64>,
-    /// How many checkpoints it has.
-    checkpoints: usize,
+    repr |this| {
+            let root = this.root.as_deref().map_or("?".to_owned(), shown);
+            format!("<ProjectStatus {root} {} checkpoints>", this.checkpoints)
+    }
 }
 
 impl From<CoreProject> for ProjectStatus {
@@ -103,26 +92,16 @@ impl From<CoreProject> for ProjectStatus {
     }
 }
 
-#[pymethods]
-impl ProjectStatus {
-    fn __repr__(&self) -> String {
-        let root = self.root.as_deref().map_or("?".to_owned(), shown);
-        format!("<ProjectStatus {root} {} checkpoints>", self.checkpoints)
+answer! {
+    /// An archive of repositories that an older Hermes made.
+    pub(crate) struct Archive {
+        /// Its name.
+        name: OsString,
+        /// Its size.
+        size_bytes: u64,
+        /// When something was last put into it or taken out, in seconds since 1970.
+        mtime: f64,
     }
-}
-
-answer!(ProjectStatus { id, root, presence, created_at, last_touch, checkpoints });
-
-/// An archive of repositories that an older Hermes made.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Archive {
-    /// Its name.
-    name: OsString,
-    /// Its size.
-    size_bytes: u64,
-    /// When something was last put into it or taken out, in seconds since 1970.
-    mtime: f64,
 }
 
 impl From<LegacyArchive> for Archive {
@@ -131,20 +110,18 @@ impl From<LegacyArchive> for Archive {
     }
 }
 
-answer!(Archive { name, size_bytes, mtime });
-
-/// A repository that an older Hermes made, beside the store.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct OldRepository {
-    /// Where it is.
-    path: PathBuf,
-    /// The id of its project.
-    project: String,
-    /// The directory it says it belongs to.
-    root: Option<PathBuf>,
-    /// Is that directory there?
-    exists: bool,
+answer! {
+    /// A repository that an older Hermes made, beside the store.
+    pub(crate) struct OldRepository {
+        /// Where it is.
+        path: PathBuf,
+        /// The id of its project.
+        project: String,
+        /// The directory it says it belongs to.
+        root: Option<PathBuf>,
+        /// Is that directory there?
+        exists: bool,
+    }
 }
 
 impl From<PreV2Project> for OldRepository {
@@ -158,32 +135,34 @@ impl From<PreV2Project> for OldRepository {
     }
 }
 
-answer!(OldRepository { path, project, root, exists });
-
-/// What a cleaning did.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Cleaned {
-    /// How many projects were looked at.
-    scanned: usize,
-    /// How many checkpoints were dropped.
-    dropped: usize,
-    /// How many projects lost checkpoints because they were deleted.
-    orphans: usize,
-    /// How many projects lost checkpoints because of their age.
-    stale: usize,
-    /// How many archives of older repositories were removed.
-    archives: usize,
-    /// How many bytes are free now that were not.
-    bytes_freed: u64,
-    /// How many bytes are in the trash, and free when a cleaning empties it after an hour.
-    trash_bytes: u64,
-    /// What could not be done, in words.
-    errors: Vec<String>,
-    /// Things worth telling.
-    notes: Vec<String>,
-    /// A limit that could not be reached, in words.
-    over: Option<String>,
+answer! {
+    /// What a cleaning did.
+    pub(crate) struct Cleaned {
+        /// How many projects were looked at.
+        scanned: usize,
+        /// How many checkpoints were dropped.
+        dropped: usize,
+        /// How many projects lost checkpoints because they were deleted.
+        orphans: usize,
+        /// How many projects lost checkpoints because of their age.
+        stale: usize,
+        /// How many archives of older repositories were removed.
+        archives: usize,
+        /// How many bytes are free now that were not.
+        bytes_freed: u64,
+        /// How many bytes are in the trash, and free when a cleaning empties it after an hour.
+        trash_bytes: u64,
+        /// What could not be done, in words.
+        errors: Vec<String>,
+        /// Things worth telling.
+        notes: Vec<String>,
+        /// A limit that could not be reached, in words.
+        over: Option<String>,
+    }
+    repr |this| {
+            let (dropped, bytes) = (this.dropped, this.bytes_freed);
+            format!("<Cleaned {dropped} dropped, {bytes} bytes freed>")
+    }
 }
 
 impl From<CoreCleaned> for Cleaned {
@@ -202,24 +181,3 @@ impl From<CoreCleaned> for Cleaned {
         }
     }
 }
-
-#[pymethods]
-impl Cleaned {
-    fn __repr__(&self) -> String {
-        let (dropped, bytes) = (self.dropped, self.bytes_freed);
-        format!("<Cleaned {dropped} dropped, {bytes} bytes freed>")
-    }
-}
-
-answer!(Cleaned {
-    scanned,
-    dropped,
-    orphans,
-    stale,
-    archives,
-    bytes_freed,
-    trash_bytes,
-    errors,
-    notes,
-    over
-});

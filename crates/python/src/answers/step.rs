@@ -11,52 +11,56 @@ use crate::answers::checkpoint::Changes;
 use crate::answers::plan::{Kept, outside_of};
 use crate::paths::name;
 
-/// One tool call of an agent.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    /// Its number in this project, which no other step ever gets.
-    pub(crate) number: u64,
-    /// `tool`, `run`, `restore`, `undo` or `redo`.
-    kind: String,
-    /// `open`, `unchanged`, `changed` or `unknown`.
-    pub(crate) state: String,
-    /// Who did it.
-    agent: String,
-    /// The conversation.
-    session: Option<String>,
-    /// The user prompt.
-    turn: Option<String>,
-    /// The tool.
-    tool: Option<String>,
-    /// The agent's own id of the call.
-    call: Option<String>,
-    /// The command line, for tools that run one.
-    command: Option<String>,
-    /// The files the tool named.
-    paths: Vec<String>,
-    /// The beginning of the prompt that led to it.
-    prompt: Option<String>,
-    /// The step it is part of.
-    within: Option<u64>,
-    /// The id of the checkpoint before it.
-    before: String,
-    /// The id of the checkpoint after it, if there is one.
-    after: Option<String>,
-    /// When it began, in seconds since 1970.
-    started: i64,
-    /// When it ended.
-    ended: Option<i64>,
-    /// What changed, if that is known.
-    changes: Option<Changes>,
-    /// The first files that changed.
-    files: Vec<OsString>,
-    /// Other steps that were under way at the same time.
-    shared: Vec<u64>,
-    /// Are the checkpoints before and after it still there?
-    undoable: bool,
-    /// What it changed that no checkpoint holds, and so nothing brings back.
-    outside: Vec<Kept>,
+answer! {
+    /// One tool call of an agent.
+    pub(crate) struct Step {
+        /// Its number in this project, which no other step ever gets.
+        pub(crate) number: u64,
+        /// `tool`, `run`, `restore`, `undo` or `redo`.
+        kind: String,
+        /// `open`, `unchanged`, `changed` or `unknown`.
+        pub(crate) state: String,
+        /// Who did it.
+        agent: String,
+        /// The conversation.
+        session: Option<String>,
+        /// The user prompt.
+        turn: Option<String>,
+        /// The tool.
+        tool: Option<String>,
+        /// The agent's own id of the call.
+        call: Option<String>,
+        /// The command line, for tools that run one.
+        command: Option<String>,
+        /// The files the tool named.
+        paths: Vec<String>,
+        /// The beginning of the prompt that led to it.
+        prompt: Option<String>,
+        /// The step it is part of.
+        within: Option<u64>,
+        /// The id of the checkpoint before it.
+        before: String,
+        /// The id of the checkpoint after it, if there is one.
+        after: Option<String>,
+        /// When it began, in seconds since 1970.
+        started: i64,
+        /// When it ended.
+        ended: Option<i64>,
+        /// What changed, if that is known.
+        changes: Option<Changes>,
+        /// The first files that changed.
+        files: Vec<OsString>,
+        /// Other steps that were under way at the same time.
+        shared: Vec<u64>,
+        /// Are the checkpoints before and after it still there?
+        undoable: bool,
+        /// What it changed that no checkpoint holds, and so nothing brings back.
+        outside: Vec<Kept>,
+    }
+    repr |this| {
+            let tool = this.tool.as_deref().unwrap_or(&this.kind);
+            format!("<Step {} {tool} {}>", this.number, this.state)
+    }
 }
 
 impl From<CoreStep> for Step {
@@ -106,56 +110,25 @@ impl Step {
     }
 }
 
-#[pymethods]
-impl Step {
-    pub(crate) fn __repr__(&self) -> String {
-        let tool = self.tool.as_deref().unwrap_or(&self.kind);
-        format!("<Step {} {tool} {}>", self.number, self.state)
+answer! {
+    /// One user prompt of a conversation.
+    pub(crate) struct Turn {
+        /// The conversation.
+        session: String,
+        /// Whose it is.
+        agent: Option<String>,
+        /// The turn's name: what the agent calls it, or its number.
+        name: String,
+        /// How many turns of this session were marked.
+        count: u64,
+        /// The beginning of the prompt.
+        prompt: Option<String>,
+        /// When it began, in seconds since 1970.
+        started: i64,
+        /// Is it over?
+        over: bool,
     }
-}
-
-answer!(Step {
-    number,
-    kind,
-    state,
-    agent,
-    session,
-    turn,
-    tool,
-    call,
-    command,
-    paths,
-    prompt,
-    within,
-    before,
-    after,
-    started,
-    ended,
-    changes,
-    files,
-    shared,
-    undoable,
-    outside
-});
-
-/// One user prompt of a conversation.
-#[pyclass(frozen, get_all, from_py_object, module = "herma")]
-#[derive(Clone, Debug)]
-pub(crate) struct Turn {
-    /// The conversation.
-    session: String,
-    /// Whose it is.
-    agent: Option<String>,
-    /// The turn's name: what the agent calls it, or its number.
-    name: String,
-    /// How many turns of this session were marked.
-    count: u64,
-    /// The beginning of the prompt.
-    prompt: Option<String>,
-    /// When it began, in seconds since 1970.
-    started: i64,
-    /// Is it over?
-    over: bool,
+    repr |this| format!("<Turn {:?} of {:?}>", this.name, this.session)
 }
 
 impl From<CoreTurn> for Turn {
@@ -171,12 +144,3 @@ impl From<CoreTurn> for Turn {
         }
     }
 }
-
-#[pymethods]
-impl Turn {
-    fn __repr__(&self) -> String {
-        format!("<Turn {:?} of {:?}>", self.name, self.session)
-    }
-}
-
-answer!(Turn { session, agent, name, count, prompt, started, over });
