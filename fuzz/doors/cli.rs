@@ -16,7 +16,7 @@ use crate::mcp::lines::{Line, Lines};
 use crate::mcp::message;
 use crate::mcp::message::{Incoming, Request};
 use crate::mcp::tools::TOOLS;
-use crate::render::hunk_choices::{Choices, Heard};
+use crate::render::hunk_choices::{Choices, Understood};
 use crate::settings;
 use crate::settings::{KEYS, Key, Overrides, Value};
 
@@ -141,7 +141,7 @@ pub fn patch_choice(old: &[u8], new: &[u8], answers: &[u8]) {
         said_yes |= matches!(letter.as_deref(), Some("y" | "a"));
         let before = choices.len();
         let heard = choices.hear(letter.as_deref());
-        quit = heard == Heard::Quit;
+        quit = heard == Understood::Quit;
         assert!(choices.len() >= before, "no hunk gets lost");
     }
     let chosen = choices.chosen();

@@ -54,21 +54,21 @@ pub fn install(agent: Agent, bytes: &[u8]) {
     let is_foreign = !bytes.windows(5).any(|word| word == b"herma");
     let targets = agent.targets(&places, &Scope::User);
     for target in targets.expect("every agent has a user level") {
-        let _ = target.look(bytes);
-        let _ = target.uninstall(bytes);
-        let Ok(edited) = target.install(Some(bytes), &command) else {
+        let _ = target.file.look(bytes);
+        let _ = target.file.uninstall(bytes);
+        let Ok(edited) = target.file.install(Some(bytes), &command) else {
             continue;
         };
         let after = edited.after.expect("installing removes nothing");
-        let again = target.install(Some(&after), &command).expect("it was just written");
+        let again = target.file.install(Some(&after), &command).expect("it was just written");
         assert_eq!(again.after.as_ref(), Some(&after), "idempotent");
-        let back = target.uninstall(&after).expect("it was just written");
+        let back = target.file.uninstall(&after).expect("it was just written");
         if is_foreign {
             assert_eq!(back.after.as_deref(), Some(bytes), "as before");
             // Spaces may be others where the program moved; what is left without it may not.
-            let replaced = target.install(Some(&after), &moved);
+            let replaced = target.file.install(Some(&after), &moved);
             let replaced = replaced.expect("it was just written").after;
-            let back = target.uninstall(&replaced.expect("installing removes nothing"));
+            let back = target.file.uninstall(&replaced.expect("installing removes nothing"));
             let back = back.expect("it was just written").after;
             assert_eq!(back.as_deref(), Some(bytes), "as before, though it moved");
         }

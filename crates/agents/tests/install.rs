@@ -42,14 +42,14 @@ mod install {
 
     #[track_caller]
     fn installed(target: &Target, before: Option<&str>, command: &HookCommand) -> String {
-        let edited = target.install(before.map(str::as_bytes), command);
+        let edited = target.file.install(before.map(str::as_bytes), command);
         let edited = edited.unwrap_or_else(|error| panic!("{error}\n{}", before.unwrap_or("")));
         String::from_utf8(edited.after.expect("there is a file")).expect("it is text")
     }
 
     #[track_caller]
     fn uninstalled(target: &Target, before: &str) -> Option<String> {
-        let edited = target.uninstall(before.as_bytes());
+        let edited = target.file.uninstall(before.as_bytes());
         let edited = edited.unwrap_or_else(|error| panic!("{error}\n{before}"));
         edited.after.map(|bytes| String::from_utf8(bytes).expect("it is text"))
     }
@@ -60,7 +60,7 @@ mod install {
     fn assert_round_trip(name: &str, target: &Target, before: Option<&str>) {
         let once = installed(target, before, &command());
         assert_eq!(installed(target, Some(&once), &command()), once, "{name}: idempotent");
-        let found = target.look(once.as_bytes()).expect("it can be read");
+        let found = target.file.look(once.as_bytes()).expect("it can be read");
         assert!(found.present && found.missing.is_empty(), "{name}: {once}");
         assert_eq!(uninstalled(target, &once).as_deref(), before, "{name}: {once}");
         let moved = installed(target, Some(&once), &other_command());

@@ -169,7 +169,7 @@ impl CommandEnv {
         let project = self.open_project_quietly()?;
         let interrupted = project.interrupted()?.map(|interrupted| interrupted.started);
         if let Some(started) = interrupted.or_else(|| unfinished(&project)) {
-            let age = time::age_of_seconds(started, self.now());
+            let age = time::age(started, self.now());
             self.ui.warning(format_args!(
                 "a restore of this project that began {age} was not finished."
             ));

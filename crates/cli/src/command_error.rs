@@ -16,8 +16,6 @@ use herma_store::StoreError;
 use herma_store::path::escape;
 use serde::Serialize;
 
-use crate::settings::{CannotEdit, Problem};
-
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
 
@@ -139,7 +137,7 @@ pub(crate) struct ErrorJson<'e> {
 }
 
 /// An error's text may quote names from disk; a terminal must not act on them.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.split('\n').map(|line| escape(line.as_bytes())).collect::<Vec<_>>().join("\n")
 }
 
@@ -398,21 +396,6 @@ impl From<io::Error> for CommandError {
 impl From<herma_fs::Error> for CommandError {
     fn from(error: herma_fs::Error) -> Self {
         Self::from_error(Kind::Failed, &error)
-    }
-}
-
-impl From<Problem> for CommandError {
-    fn from(problem: Problem) -> Self {
-        Self::new(Kind::Failed, clean(&problem.to_string()))
-            .with_hint("`herma config show` lists the settings and what they accept.")
-    }
-}
-
-impl From<CannotEdit> for CommandError {
-    fn from(error: CannotEdit) -> Self {
-        Self::new(Kind::Failed, clean(&error.to_string()))
-            .with_state("The file is as it was.")
-            .with_hint("Change it in an editor; `herma config show` tells whether it reads well.")
     }
 }
 

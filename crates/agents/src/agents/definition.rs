@@ -47,7 +47,7 @@ impl Definition {
         hooks: &'static HooksJson,
     ) -> Vec<Target> {
         let path = scope.choose(in_project, (self.sign)(places).join(of_user));
-        vec![Target::shared(path, hooks)]
+        vec![Target::shared(path, *hooks)]
     }
 
     /// What most of them have in common.

@@ -12,7 +12,6 @@
 use std::path::{Path, PathBuf};
 
 use super::error::InstallError;
-use super::words;
 use crate::agent::{Agent, Runs};
 
 /// The program to call and where it keeps its things.
@@ -111,30 +110,29 @@ impl HookCommand {
 
     /// Understands a line that we wrote for this agent; `None` for every other one, whatever it holds.
     pub fn recognise(line: &str, agent: Agent) -> Option<FoundCommand> {
-        let mut tokens = words::split(line)?;
-        if let [shell, flag, inner] = tokens.as_slice()
-            && shell == "/bin/sh"
-            && flag == "-c"
-        {
-            tokens = words::split(inner)?;
-        }
-        let call = tokens.iter().position(|token| token == ";")? + 1;
-        let call = tokens[call..].iter().skip_while(|token| *token == "{");
-        let call: Vec<&str> = call.map(String::as_str).collect();
-        let (binary, home, behind) = match call.as_slice() {
-            [binary, "--home", home, "hook", _, behind @ ..] => (binary, Some(home), behind),
-            [binary, "hook", _, behind @ ..] => (binary, None, behind),
-            _ => return None,
+        let inner = match line.strip_prefix("/bin/sh -c ") {
+            Some(quoted) => unquote(quoted)?.0,
+            None => line.to_owned(),
         };
-        let new = Self::new(Path::new(binary), home.map(Path::new)).ok()?;
+        let (binary, rest) = unquote(inner.strip_prefix("[ -x ")?)?;
+        let (_, call) = rest.split_once(&format!("{} ", quote(&binary)))?;
+        let (home, call) = match call.strip_prefix("--home ") {
+            Some(rest) => unquote(rest).map(|(home, rest)| (Some(home), rest.trim_start()))?,
+            None => (None, call),
+        };
+        let new = Self::new(binary.as_ref(), home.as_ref().map(Path::new)).ok()?;
+        let behind = call.strip_prefix("hook ")?.strip_prefix(agent.word())?.trim_start();
+        let event = match unquote(behind) {
+            Some((event, _)) => Some(event),
+            None => behind.split([' ', ';']).next().map(str::to_owned),
+        };
         // The words only say what the line could be: it is ours if it would be written like this.
-        [None, behind.first().copied()]
+        [None, event]
             .into_iter()
-            .flat_map(|event| [(event, Form::AroundTheCall), (event, Form::AtTheCall)])
-            .map(|(event, form)| FoundCommand {
-                command: Self { form, ..new.clone() },
-                event: event.map(str::to_owned),
+            .flat_map(|event| {
+                [Form::AroundTheCall, Form::AtTheCall].map(|form| (event.clone(), form))
             })
+            .map(|(event, form)| FoundCommand { command: Self { form, ..new.clone() }, event })
             .find(|found| found.command.line(agent, found.event.as_deref()) == line)
     }
 }
@@ -147,8 +145,21 @@ fn text(path: &Path) -> Result<String, InstallError> {
 }
 
 /// The text as one word of a POSIX shell, and of Python's `shlex`.
-pub(super) fn quote(text: &str) -> String {
+fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The word that [`quote`] made at the beginning of a text, and what follows it.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut word = String::new();
+    let mut rest = text.strip_prefix('\'')?;
+    loop {
+        let (part, after) = rest.split_once('\'')?;
+        word.push_str(part);
+        let Some(more) = after.strip_prefix(r"\''") else { return Some((word, after)) };
+        word.push('\'');
+        rest = more;
+    }
 }
 
 fn quote_if_needed(text: &str) -> String {

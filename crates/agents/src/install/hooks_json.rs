@@ -17,7 +17,7 @@ use super::command::{FoundCommand, HookCommand};
 use super::error::InstallError;
 use super::json;
 use super::json::{Dialect, Document, Item, Json, Layout, Node};
-use super::target::{Edited, Found, Note, SharedFile};
+use super::target::{Edited, Found, HookFile, Note};
 use crate::agent::Agent;
 
 /// An event to be told of.
@@ -102,7 +102,7 @@ struct Ours {
     is_followed: bool,
 }
 
-impl SharedFile for HooksJson {
+impl HookFile for HooksJson {
     fn install(
         &self,
         before: Option<&[u8]>,

@@ -17,10 +17,9 @@ pub(crate) mod own_file;
 mod places;
 pub mod switches;
 pub(crate) mod target;
-mod words;
 
 pub use command::{FoundCommand, HookCommand};
 pub use error::{InstallError, NoProjectLevel};
 pub use json::JsonError;
 pub use places::{Places, Scope};
-pub use target::{Edited, Found, Note, Target};
+pub use target::{Edited, Found, HookFile, Note, Target};

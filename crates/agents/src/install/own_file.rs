@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::command::{FoundCommand, HookCommand};
 use super::error::InstallError;
 use super::hooks_json::HooksJson;
-use super::target::{Edited, Found, Note};
+use super::target::{Edited, Found, HookFile, Note};
 
 /// What is in the comment that says whose file it is.
 const MARK: &str =
@@ -101,30 +101,31 @@ fn checksum(head: &str, body: &str) -> String {
     hex.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
-/// Writes the file if the place is free or ours.
-pub(super) fn install(
-    file: &OwnFile,
-    before: Option<&[u8]>,
-    command: &HookCommand,
-) -> Result<Edited, InstallError> {
-    match before {
-        Some(before) if !file.is_ours(before) => Err(InstallError::NotOurs),
-        _ => Ok(Edited::to(file.render(command))),
+impl HookFile for OwnFile {
+    /// Writes the file if the place is free or ours.
+    fn install(
+        &self,
+        before: Option<&[u8]>,
+        command: &HookCommand,
+    ) -> Result<Edited, InstallError> {
+        match before {
+            Some(before) if !self.is_ours(before) => Err(InstallError::NotOurs),
+            _ => Ok(Edited::to(self.render(command))),
+        }
     }
-}
 
-/// Removes the file if it is still ours.
-pub(super) fn uninstall(file: &OwnFile, before: &[u8]) -> Edited {
-    if file.is_ours(before) {
-        return Edited::removed();
+    /// Removes the file if it is still ours.
+    fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError> {
+        if self.is_ours(before) {
+            return Ok(Edited::removed());
+        }
+        Ok(Edited { after: Some(before.to_vec()), notes: vec![Note::ForeignFile] })
     }
-    Edited { after: Some(before.to_vec()), notes: vec![Note::ForeignFile] }
-}
 
-/// What of ours is in it.
-pub(super) fn look(file: &OwnFile, bytes: &[u8]) -> Found {
-    let foreign = !file.is_ours(bytes);
-    let commands = file.commands(bytes);
-    let present = !foreign || !commands.is_empty();
-    Found { commands, missing: Vec::new(), foreign, present }
+    fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
+        let foreign = !self.is_ours(bytes);
+        let commands = self.commands(bytes);
+        let present = !foreign || !commands.is_empty();
+        Ok(Found { commands, missing: Vec::new(), foreign, present })
+    }
 }

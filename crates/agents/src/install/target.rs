@@ -1,31 +1,30 @@
 //! A file by which an agent is told.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::command::{FoundCommand, HookCommand};
 use super::error::InstallError;
 use super::hooks_json::HooksJson;
-use super::own_file;
 use super::own_file::OwnFile;
 
 /// A file by which an agent is told.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where it is; if there are several, the first that is ours or free.
-    paths: Vec<PathBuf>,
-    content: Content,
-    /// A directory that is ours altogether.
-    own_directory: Option<PathBuf>,
+    /// Where it may be: the first that is ours, or else the first that is free.
+    pub paths: Vec<PathBuf>,
+    /// What is written into it.
+    pub file: Arc<dyn HookFile>,
+    /// Is the file the user's, with ours among other things in it?
+    pub is_shared: bool,
+    /// The permission bits of a new file.
+    pub mode: u32,
+    /// A directory that exists for our sake only, and may go when it is empty.
+    pub own_directory: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Content {
-    Shared(&'static dyn SharedFile),
-    Own(OwnFile),
-}
-
-/// A file of the user's, with ours among other things in it.
-pub(crate) trait SharedFile: std::fmt::Debug + Sync {
+/// The content of a file by which an agent is told.
+pub trait HookFile: std::fmt::Debug + Send + Sync {
     /// The bytes with ours in them. With `None` there is no file yet.
     fn install(&self, before: Option<&[u8]>, command: &HookCommand)
     -> Result<Edited, InstallError>;
@@ -84,8 +83,10 @@ impl Edited {
 }
 
 impl Target {
-    pub(crate) fn shared(path: PathBuf, file: &'static dyn SharedFile) -> Self {
-        Self { paths: vec![path], content: Content::Shared(file), own_directory: None }
+    /// A file of the user's, with ours among other things in it.
+    pub(crate) fn shared(path: PathBuf, file: impl HookFile + 'static) -> Self {
+        let (paths, file) = (vec![path], Arc::new(file));
+        Self { paths, file, is_shared: true, mode: 0o600, own_directory: None }
     }
 
     /// A plugin in a directory of our own: its hooks, and the manifest that makes it one.
@@ -96,71 +97,21 @@ impl Target {
         text: &'static str,
     ) -> Vec<Self> {
         let hooks_in = directory.join("hooks");
+        let hooks = Self::own(vec![hooks_in.join("hooks.json")], OwnFile::Hooks(hooks));
+        let manifest = Self::own(vec![manifest], OwnFile::Fixed(text));
         vec![
-            Self::own(vec![hooks_in.join("hooks.json")], OwnFile::Hooks(hooks)).inside(&hooks_in),
-            Self::own(vec![manifest], OwnFile::Fixed(text)).inside(directory),
+            Self { own_directory: Some(hooks_in), ..hooks },
+            Self { own_directory: Some(directory.to_owned()), ..manifest },
         ]
     }
 
+    /// A file of our own.
     pub(crate) fn own(paths: Vec<PathBuf>, file: OwnFile) -> Self {
-        Self { paths, content: Content::Own(file), own_directory: None }
-    }
-
-    fn inside(mut self, directory: &Path) -> Self {
-        self.own_directory = Some(directory.to_owned());
-        self
-    }
-
-    /// Where it may be: the first that is ours, or else the first that is free.
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
-
-    /// A directory that exists for our sake only, and may go when it is empty.
-    pub fn own_directory(&self) -> Option<&Path> {
-        self.own_directory.as_deref()
-    }
-
-    /// Is the file the user's, with ours among other things in it?
-    pub fn is_shared(&self) -> bool {
-        !matches!(self.content, Content::Own(_))
-    }
-
-    /// The permission bits of a new file.
-    pub fn mode(&self) -> u32 {
-        match &self.content {
-            Content::Own(OwnFile::Program(program)) => program.mode,
-            Content::Own(_) => 0o644,
-            Content::Shared(_) => 0o600,
-        }
-    }
-
-    /// The bytes with ours in them. With `None` there is no file yet.
-    pub fn install(
-        &self,
-        before: Option<&[u8]>,
-        command: &HookCommand,
-    ) -> Result<Edited, InstallError> {
-        match &self.content {
-            Content::Shared(file) => file.install(before, command),
-            Content::Own(file) => own_file::install(file, before, command),
-        }
-    }
-
-    /// The bytes without ours.
-    pub fn uninstall(&self, before: &[u8]) -> Result<Edited, InstallError> {
-        match &self.content {
-            Content::Shared(file) => file.uninstall(before),
-            Content::Own(file) => Ok(own_file::uninstall(file, before)),
-        }
-    }
-
-    /// What of ours is in the bytes.
-    pub fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
-        match &self.content {
-            Content::Shared(file) => file.look(bytes),
-            Content::Own(file) => Ok(own_file::look(file, bytes)),
-        }
+        let mode = match &file {
+            OwnFile::Program(program) => program.mode,
+            OwnFile::Hooks(_) | OwnFile::Fixed(_) => 0o644,
+        };
+        Self { paths, file: Arc::new(file), is_shared: false, mode, own_directory: None }
     }
 }
 

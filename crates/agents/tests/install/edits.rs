@@ -104,7 +104,7 @@ fn codex_entries_behind_ours_keep_their_place() {
         &format!(",\n      {theirs}\n    ],\n    \"PostToolUse\""),
         1,
     );
-    let edited = target.uninstall(with_theirs.as_bytes()).unwrap();
+    let edited = target.file.uninstall(with_theirs.as_bytes()).unwrap();
     assert_eq!(edited.notes, [Note::PlaceKept("PreToolUse".to_owned())]);
     let left: Value = serde_json::from_slice(&edited.after.unwrap()).unwrap();
     assert_eq!(
@@ -124,7 +124,7 @@ fn cursor_gets_the_version_it_needs() {
         assert_eq!(after["version"], 1);
     }
     for bad in ["{\"hooks\": {}}", "{\"version\": \"1\", \"hooks\": {}}"] {
-        assert!(target.install(Some(bad.as_bytes()), &command()).is_err());
+        assert!(target.file.install(Some(bad.as_bytes()), &command()).is_err());
     }
 }
 
@@ -169,9 +169,9 @@ fn files_of_an_older_version_are_ours() {
         for target in targets {
             let new = installed(&target, None, &command());
             let old = new.replace("; { '", "; '").replace("; } >/dev/null", " >/dev/null");
-            let again = target.install(Some(old.as_bytes()), &command()).unwrap();
+            let again = target.file.install(Some(old.as_bytes()), &command()).unwrap();
             assert_eq!(again.after, Some(new.into_bytes()), "{agent:?}");
-            assert_eq!(target.uninstall(old.as_bytes()).unwrap().after, None);
+            assert_eq!(target.file.uninstall(old.as_bytes()).unwrap().after, None);
         }
     }
 }

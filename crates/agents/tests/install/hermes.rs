@@ -79,7 +79,7 @@ fn hermes_is_as_before_after_uninstalling() {
 #[test]
 fn what_cannot_be_edited_for_sure_is_refused() {
     for (name, text) in BAD {
-        let refused = hermes().install(Some(text.as_bytes()), &command());
+        let refused = hermes().file.install(Some(text.as_bytes()), &command());
         assert!(refused.is_err(), "{name}: {refused:?}");
     }
 }
@@ -97,7 +97,7 @@ fn a_refusal_says_what_to_write_instead_and_nothing_of_our_libraries() {
             "a line `pre_tool_call:`, without quotes",
         ),
     ] {
-        let refused = hermes().install(Some(text.as_bytes()), &command());
+        let refused = hermes().file.install(Some(text.as_bytes()), &command());
         let words = refused.unwrap_err().to_string();
         assert!(words.contains(reason), "{text}: {words}");
         for advice in ["from_str", "Options", "Policy"] {
@@ -149,7 +149,7 @@ fn ours_are_found_in_a_file_that_was_written_anew() {
     ];
     let ours: String = events.map(|event| format!("  {event}:\n{item}")).concat();
     let text = format!("hooks:\n{ours}  pre_tool_call:\n  - command: theirs\n{item}model: x\n");
-    let found = hermes().look(text.as_bytes()).unwrap();
+    let found = hermes().file.look(text.as_bytes()).unwrap();
     assert!(found.missing.is_empty(), "{found:?}");
     let left = "hooks:\n  pre_tool_call:\n  - command: theirs\nmodel: x\n";
     assert_eq!(uninstalled(&hermes(), &text).unwrap(), left);

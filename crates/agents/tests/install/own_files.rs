@@ -47,12 +47,12 @@ fn changed(ours: &str) -> Vec<String> {
 fn files_of_ours_come_and_go() {
     for agent in AGENTS {
         for target in files(agent) {
-            assert!(!target.is_shared());
+            assert!(!target.is_shared);
             let ours = installed(&target, None, &command());
             assert_eq!(installed(&target, Some(&ours), &command()), ours);
-            assert_eq!(target.uninstall(ours.as_bytes()).unwrap().after, None);
+            assert_eq!(target.file.uninstall(ours.as_bytes()).unwrap().after, None);
             let moved = installed(&target, Some(&ours), &other_command());
-            assert_eq!(target.uninstall(moved.as_bytes()).unwrap().after, None);
+            assert_eq!(target.file.uninstall(moved.as_bytes()).unwrap().after, None);
         }
         if let [only] = &files(agent)[..] {
             assert_round_trip(agent.word(), only, None);
@@ -68,9 +68,9 @@ fn files_that_others_wrote_or_changed_stay_as_they_are() {
             let all = changed(&ours);
             assert!(all.len() >= 20);
             for text in all.iter().filter(|text| **text != ours) {
-                let refused = target.install(Some(text.as_bytes()), &command());
+                let refused = target.file.install(Some(text.as_bytes()), &command());
                 assert_eq!(refused, Err(InstallError::NotOurs), "{agent:?} {text}");
-                let edited = target.uninstall(text.as_bytes()).unwrap();
+                let edited = target.file.uninstall(text.as_bytes()).unwrap();
                 assert_eq!(edited.after.as_deref(), Some(text.as_bytes()));
                 assert_eq!(edited.notes, [Note::ForeignFile]);
             }
@@ -85,7 +85,7 @@ fn the_program_is_found_in_every_file_that_names_it() {
             .iter()
             .flat_map(|target| {
                 let ours = installed(target, None, &other_command());
-                target.look(ours.as_bytes()).unwrap().commands
+                target.file.look(ours.as_bytes()).unwrap().commands
             })
             .collect();
         assert!(!found.is_empty(), "{agent:?}");
@@ -98,16 +98,16 @@ fn the_program_is_found_in_every_file_that_names_it() {
 #[test]
 fn cline_has_a_second_name_for_each_event() {
     for target in files(Agent::Cline) {
-        let names: Vec<_> = target.paths().iter().map(|path| path.file_name()).collect();
+        let names: Vec<_> = target.paths.iter().map(|path| path.file_name()).collect();
         assert_eq!(names.len(), 4);
-        assert!(target.paths()[0].starts_with("/home/user/.cline/hooks"));
-        assert!(target.paths()[1].extension().is_some_and(|end| end == "sh"));
-        assert_eq!(target.mode(), 0o755);
+        assert!(target.paths[0].starts_with("/home/user/.cline/hooks"));
+        assert!(target.paths[1].extension().is_some_and(|end| end == "sh"));
+        assert_eq!(target.mode, 0o755);
     }
     let mut places = places();
     places.has_cline_documents = true;
     let first = &Agent::Cline.targets(&places, &Scope::User).unwrap()[0];
-    assert!(first.paths()[0].starts_with("/home/user/Documents/Cline/Hooks"));
+    assert!(first.paths[0].starts_with("/home/user/Documents/Cline/Hooks"));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn variables_move_the_files_and_projects_have_their_own() {
     ] {
         places.variables.push((name, value.into()));
     }
-    let file = |agent: Agent| agent.targets(&places, &Scope::User).unwrap()[0].paths()[0].clone();
+    let file = |agent: Agent| agent.targets(&places, &Scope::User).unwrap()[0].paths[0].clone();
     assert_eq!(file(Agent::Claude), Path::new("/v/claude/settings.json"));
     assert_eq!(file(Agent::Codex), Path::new("/v/codex/hooks.json"));
     assert_eq!(file(Agent::Copilot), Path::new("/v/copilot/hooks/herma.json"));
@@ -137,7 +137,7 @@ fn variables_move_the_files_and_projects_have_their_own() {
     for agent in Agent::ALL {
         match agent.targets(&places, &project) {
             Ok(targets) => {
-                let mut paths = targets.iter().flat_map(Target::paths);
+                let mut paths = targets.iter().flat_map(|target| &target.paths);
                 assert!(paths.all(|path| path.starts_with("/home/user/p")), "{agent:?}");
             }
             Err(error) => {

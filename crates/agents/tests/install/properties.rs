@@ -145,14 +145,14 @@ proptest! {
     #[test]
     fn any_layout_is_as_before_after_uninstalling((agent, before) in host_and_file()) {
         let target = target(agent);
-        let after = target.install(Some(before.as_bytes()), &command());
+        let after = target.file.install(Some(before.as_bytes()), &command());
         let after = after.map_err(|error| TestCaseError::fail(format!("{error}\n{before}")))?;
         let after = after.after.unwrap();
-        let again = target.install(Some(&after), &command()).unwrap().after.unwrap();
+        let again = target.file.install(Some(&after), &command()).unwrap().after.unwrap();
         prop_assert_eq!(&again, &after);
-        let moved = target.install(Some(&after), &other_command()).unwrap().after.unwrap();
+        let moved = target.file.install(Some(&after), &other_command()).unwrap().after.unwrap();
         for installed in [&after, &moved] {
-            let back = target.uninstall(installed).unwrap().after.unwrap();
+            let back = target.file.uninstall(installed).unwrap().after.unwrap();
             let back = String::from_utf8(back).unwrap();
             prop_assert_eq!(&back, &before, "{}", String::from_utf8_lossy(installed));
         }
@@ -173,7 +173,7 @@ proptest! {
         place in any::<proptest::sample::Index>(),
         byte in any::<u8>(),
     ) {
-        let installed = target(agent).install(Some(text.as_bytes()), &command());
+        let installed = target(agent).file.install(Some(text.as_bytes()), &command());
         let mut bytes = installed.unwrap().after.unwrap();
         let at = place.index(bytes.len());
         bytes[at] = byte;
@@ -188,11 +188,11 @@ fn check_any(agent: Agent, bytes: &[u8]) {
     let scope = herma_agents::install::Scope::User;
     for target in agent.targets(&super::places(), &scope).expect("every agent has a user level") {
         // Refusing is fine; what matters is that it comes back.
-        let _ = target.look(bytes);
-        if let Ok(edited) = target.install(Some(bytes), &command()) {
+        let _ = target.file.look(bytes);
+        if let Ok(edited) = target.file.install(Some(bytes), &command()) {
             let after = edited.after.expect("installing removes nothing");
-            let _ = target.uninstall(&after);
+            let _ = target.file.uninstall(&after);
         }
-        let _ = target.uninstall(bytes);
+        let _ = target.file.uninstall(bytes);
     }
 }

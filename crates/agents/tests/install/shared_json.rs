@@ -16,7 +16,7 @@ fn check(agent: Agent) {
             Expected::Refused => {
                 let bytes = text.map(str::as_bytes);
                 assert!(
-                    target.install(bytes, &command()).is_err(),
+                    target.file.install(bytes, &command()).is_err(),
                     "{}: {text:?}",
                     configuration.name
                 );
@@ -57,7 +57,7 @@ fn all_hosts_with_a_json_file_are_checked() {
         ["claude", "codex", "qwen", "cursor", "crush"]
     );
     for agent in configurations::AGENTS {
-        assert!(target(agent).is_shared());
+        assert!(target(agent).is_shared);
     }
 }
 
@@ -65,9 +65,9 @@ fn all_hosts_with_a_json_file_are_checked() {
 fn what_is_not_text_is_refused() {
     for agent in configurations::AGENTS {
         let target = target(agent);
-        assert!(target.install(Some(b"{\"a\": \"\xff\"}"), &command()).is_err());
-        assert!(target.uninstall(b"{\"a\": \"\xff\"}").is_err());
+        assert!(target.file.install(Some(b"{\"a\": \"\xff\"}"), &command()).is_err());
+        assert!(target.file.uninstall(b"{\"a\": \"\xff\"}").is_err());
         let large = vec![b' '; (8 << 20) + 1];
-        assert!(target.install(Some(&large), &command()).is_err());
+        assert!(target.file.install(Some(&large), &command()).is_err());
     }
 }

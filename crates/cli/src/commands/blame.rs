@@ -9,7 +9,7 @@ use herma_core::{Blame, BlameLine};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
 use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
-use crate::render::listing::width;
+use crate::render::listing::in_columns;
 use crate::render::patch_lines::visible;
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, json};
@@ -74,18 +74,10 @@ fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame) -> std::io::Result<(
             [who, agent, turn, authors::when(line.origin.time)]
         })
         .collect();
-    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max();
-    let widths = [0, 1, 2, 3].map(|column| widest(column).unwrap_or(0));
     let digits = rows.len().to_string().len();
     let labels = [Label::Number, Label::Name, Label::Faint, Label::Faint];
-    for ((line, row), number) in blame.lines.iter().zip(&rows).zip(1..) {
-        for ((cell, columns), label) in row.iter().zip(widths).zip(labels) {
-            if columns > 0 {
-                let padding = " ".repeat(columns - width(cell) + 2);
-                write!(out, "{}{padding}", ui.theme.paint(label, cell))?;
-            }
-        }
-        write!(out, "{number:>digits$}")?;
+    for ((line, who), number) in blame.lines.iter().zip(in_columns(ui, labels, &rows)).zip(1..) {
+        write!(out, "{who}{number:>digits$}")?;
         let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
         if !text.is_empty() {
             out.write_all(b"  ")?;

@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use clap::{Args, Subcommand};
+use herma_fs::Dir;
 
-use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::render::json::{PathJson, Serialize, lazy_object, list, object};
-use crate::settings::{ConfigFile, KEYS, Key, Origin, Value, set};
+use crate::settings::file::SettingsFile;
+use crate::settings::{KEYS, Key, Origin, Value, set};
 use crate::terminal::{Label, escape};
 
 /// Show or change the settings
@@ -98,17 +100,12 @@ fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome> {
         CommandError::usage(format!("`{}` must be {}", key.full_name(), key.accepts()))
             .with_state("The file is as it was.")
     })?;
-    let file = ConfigFile::open(&env.home)?;
-    let before = file.read()?;
+    let file = SettingsFile::open(&env.settings.file)?;
+    let before = file.read_text()?;
     let after = set(before.as_deref().unwrap_or_default(), key, &value)?;
-    if !file.replace(&env.home, before.as_deref(), &after)? {
-        return Err(CommandError::new(
-            Kind::Busy,
-            "another program changed the settings meanwhile",
-        )
-        .with_state("The file is as that program left it.")
-        .with_hint("Run the command again."));
-    }
+    Dir::ensure_path(&env.home)?;
+    file.sweep();
+    file.replace(before.as_deref().map(str::as_bytes), Some(after.as_bytes()), 0o600)?;
     env.ui.answer_json(lazy_object! {
         schema: "herma.config/1",
         file: PathJson::of(&env.settings.file),

@@ -109,7 +109,6 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
     let digits = listing::id_digits(&ids);
     let rows: Vec<[String; 8]> =
         history.versions.iter().map(|version| row(version, history, digits)).collect();
-    let widest = |column: usize| rows.iter().map(|row| listing::width(&row[column])).max();
     let labels = [
         Label::Number,
         Label::Id,
@@ -120,19 +119,8 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
         Label::Changed,
         Label::Faint,
     ];
-    for row in &rows {
-        let mut line = String::new();
-        for (column, (cell, label)) in row.iter().zip(labels).enumerate() {
-            let columns = widest(column).unwrap_or(0);
-            if columns > 0 {
-                let padding = " ".repeat(columns - listing::width(cell) + 2);
-                line.push_str(&ui.theme.paint(label, cell));
-                line.push_str(&padding);
-            }
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    let lines = listing::in_columns(ui, labels, &rows);
+    lines.iter().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
 }
 
 fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {

@@ -79,7 +79,7 @@ fn write_checkpoint(
     let number = theme.paint(Label::Number, &checkpoint.number.to_string());
     writeln!(out, "Checkpoint {number}  {id}")?;
     let when = time::local(checkpoint.time);
-    writeln!(out, "Saved:    {when} ({})", time::age(checkpoint.time, env.now()))?;
+    writeln!(out, "Saved:    {when} ({})", time::age(checkpoint.time.seconds, env.now()))?;
     writeln!(out, "Origin:   {}", checkpoint.origin.word())?;
     let facts = &checkpoint.facts;
     let facts = [

@@ -100,7 +100,7 @@ pub(crate) fn write_checkpoints(
         let number = format!("{:>number_width$}", checkpoint.number);
         let id = short_id(checkpoint.id, digits);
         let when = time::local(checkpoint.time);
-        let age = format!("{:<14}", time::age(checkpoint.time, now));
+        let age = format!("{:<14}", time::age(checkpoint.time.seconds, now));
         let tail = tail(checkpoint);
         let used = [&number, &id, &when, &age, &tail].map(|part| width(part) + 2);
         let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
@@ -151,6 +151,24 @@ pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
         })
         .collect();
     format!("{kept}…")
+}
+
+/// The cells of each row below each other, each with two spaces behind it; columns that would be empty are left away.
+pub(crate) fn in_columns<const N: usize>(
+    ui: &Ui,
+    labels: [Label; N],
+    rows: &[[String; N]],
+) -> Vec<String> {
+    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(widest);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).zip(labels).filter(|((_, columns), _)| *columns > 0);
+        let cell = |((cell, columns), label): ((&String, usize), Label)| {
+            ui.theme.paint(label, cell) + &" ".repeat(columns - width(cell) + 2)
+        };
+        cells.map(cell).collect()
+    };
+    rows.iter().map(line).collect()
 }
 
 pub(crate) fn width(text: &str) -> usize {

@@ -15,32 +15,15 @@ use super::{listing, outside_report};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::terminal::{Label, SHOWN_NAMES, Ui};
 
-/// How a report is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Lines for people.
-    Lines,
-    /// Records ended with NUL.
-    Null,
-}
-
 /// Tells what a restore would do.
 pub(crate) fn report_plan(
     env: &CommandEnv,
     project: &Project,
     plan: &Plan,
-    format: Format,
+    null: bool,
     told: Told,
 ) -> Result<Outcome> {
-    warn_of_receipt(&env.ui, plan);
-    let outcome = outcome(plan, &plan.kept);
-    if env.ui.json {
-        let json = to_json(project, Some(plan), &plan.kept, None, &plan.outside, &told);
-        env.ui.write_json(&json)?;
-        return told.tell(env, outcome);
-    }
-    write_files(&env.ui, plan, &plan.kept, format)?;
-    outside_report::tell(&env.ui, plan);
+    write(env, project, (plan, &plan.kept, None), null, &told)?;
     let target = listing::in_words(&plan.target);
     if plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &plan.kept, &target, false);
@@ -48,7 +31,7 @@ pub(crate) fn report_plan(
         let count = counted(plan.actions.len(), "change");
         env.ui.status(format_args!("{count} would restore {target}. Nothing was changed."));
     }
-    told.tell(env, outcome)
+    told.tell(env, outcome(plan, &plan.kept))
 }
 
 /// Tells what a restore did.
@@ -56,39 +39,49 @@ pub(crate) fn report_restored(
     env: &CommandEnv,
     project: &Project,
     restored: &Restored,
-    format: Format,
+    null: bool,
     what_reverses: &str,
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
-    warn_of_receipt(&env.ui, &restored.plan);
+    let Restored { plan, kept, .. } = restored;
     warn_of_losses(&env.ui, &restored.lost);
-    let outcome = outcome(&restored.plan, &restored.kept);
-    if env.ui.json {
-        let (plan, kept) = (&restored.plan, &restored.kept);
-        let json = to_json(project, Some(plan), kept, Some(restored), &plan.outside, &told);
-        env.ui.write_json(&json)?;
-        return told.tell(env, outcome);
-    }
-    write_files(&env.ui, &restored.plan, &restored.kept, format)?;
-    outside_report::tell(&env.ui, &restored.plan);
+    write(env, project, (plan, kept, Some(restored)), null, &told)?;
     let target = listing::in_words(&restored.target);
-    if restored.plan.actions.is_empty() {
-        tell_of_nothing(&env.ui, &restored.kept, &target, restored.root_made);
-        return told.tell(env, outcome);
+    if plan.actions.is_empty() {
+        tell_of_nothing(&env.ui, kept, &target, restored.root_made);
+    } else {
+        let (missing, stay) = missing_and_kept(kept);
+        let missing = match missing {
+            0 => String::new(),
+            count => format!(", {count} not in the checkpoint"),
+        };
+        env.ui.status(format_args!(
+            "Restored {target}: {} written, {} deleted, {stay} kept{missing}.",
+            counted(restored.written, "file"),
+            restored.removed,
+        ));
+        env.ui.status(format_args!("`{what_reverses}` brings back the state from before."));
     }
-    let (missing, kept) = missing_and_kept(&restored.kept);
-    let missing = match missing {
-        0 => String::new(),
-        count => format!(", {count} not in the checkpoint"),
-    };
-    env.ui.status(format_args!(
-        "Restored {target}: {} written, {} deleted, {kept} kept{missing}.",
-        counted(restored.written, "file"),
-        restored.removed,
-    ));
-    env.ui.status(format_args!("`{what_reverses}` brings back the state from before."));
-    told.tell(env, outcome)
+    told.tell(env, outcome(plan, kept))
+}
+
+/// Prints the files, or the object; and warns of what the checkpoint cannot give back.
+fn write(
+    env: &CommandEnv,
+    project: &Project,
+    (plan, kept, restored): (&Plan, &[Kept], Option<&Restored>),
+    null: bool,
+    told: &Told,
+) -> Result<()> {
+    warn_of_receipt(&env.ui, plan);
+    if env.ui.json {
+        let json = to_json(project, Some(plan), kept, restored, &plan.outside, told);
+        return env.ui.write_json(&json);
+    }
+    write_files(&env.ui, plan, kept, null)?;
+    outside_report::tell(&env.ui, plan);
+    Ok(())
 }
 
 /// Tells that no file has to change, and why that is not to say that all is as in the checkpoint.
@@ -125,7 +118,7 @@ fn missing_and_kept(kept: &[Kept]) -> (usize, usize) {
 /// Tells that there was nothing to finish.
 pub(crate) fn report_nothing_to_continue(env: &CommandEnv, project: &Project) -> Result<Outcome> {
     env.ui.status("No restore of this project was interrupted.");
-    report_conversation(env, project, Told::nothing())
+    report_conversation(env, project, Told::default())
 }
 
 /// Tells what happened to a conversation where no file was concerned.
@@ -244,37 +237,34 @@ const fn label(kind: ActionKind) -> Label {
     }
 }
 
-pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], format: Format) -> io::Result<()> {
+pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], null: bool) -> io::Result<()> {
     let mut out = ui.data();
-    match format {
-        Format::Null => {
-            for action in &plan.actions {
-                write_record(&mut out, action.kind.word(), action.path.as_bytes())?;
-            }
-            for kept in kept {
-                write_record(&mut out, "keep", kept.path.as_bytes())?;
-            }
+    if null {
+        for action in &plan.actions {
+            write_record(&mut out, action.kind.word(), action.path.as_bytes())?;
         }
-        Format::Lines => {
-            // A person gets the first names; a program reading lines gets them all.
-            let limit = if ui.is_terminal { SHOWN_NAMES } else { usize::MAX };
-            for action in plan.actions.iter().take(limit) {
-                let word = format!("{:<6}", action.kind.word());
-                let word = ui.theme.paint(label(action.kind), &word);
-                writeln!(out, "{word} {}", details(action))?;
-            }
-            write_more(&mut out, plan.actions.len(), limit)?;
-            for kept in kept.iter().take(limit) {
-                let word = match kept.why {
-                    KeptWhy::LeftOut(_) => "miss  ",
-                    _ => "keep  ",
-                };
-                let word = ui.theme.paint(Label::Warning, word);
-                writeln!(out, "{word} {} ({})", kept.path, kept.why)?;
-            }
-            write_more(&mut out, kept.len(), limit)?;
+        for kept in kept {
+            write_record(&mut out, "keep", kept.path.as_bytes())?;
         }
+        return out.finish();
     }
+    // A person gets the first names; a program reading lines gets them all.
+    let limit = if ui.is_terminal { SHOWN_NAMES } else { usize::MAX };
+    for action in plan.actions.iter().take(limit) {
+        let word = format!("{:<6}", action.kind.word());
+        let word = ui.theme.paint(label(action.kind), &word);
+        writeln!(out, "{word} {}", details(action))?;
+    }
+    write_more(&mut out, plan.actions.len(), limit)?;
+    for kept in kept.iter().take(limit) {
+        let word = match kept.why {
+            KeptWhy::LeftOut(_) => "miss  ",
+            _ => "keep  ",
+        };
+        let word = ui.theme.paint(Label::Warning, word);
+        writeln!(out, "{word} {} ({})", kept.path, kept.why)?;
+    }
+    write_more(&mut out, kept.len(), limit)?;
     out.finish()
 }
 

@@ -178,7 +178,7 @@ pub(crate) fn write_lines(
     for (listed, names) in rows {
         let number = format!("{:>number_width$}", listed.step.number);
         let when = time::local(at(listed.step.started));
-        let age = format!("{:<14}", time::age_of_seconds(listed.step.started, now));
+        let age = format!("{:<14}", time::age(listed.step.started, now));
         let agent = padded(&names[0], widths[0]);
         let tool = match widths[1] {
             0 => String::new(),

@@ -13,7 +13,7 @@ use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_js
 use super::listing::counted;
 use super::outside_report;
 use super::patch_choice::write_preview;
-use super::restore_report::{Format, report_plan, report_restored, write_files};
+use super::restore_report::{report_plan, report_restored, write_files, write_record};
 use super::told::Told;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::terminal::Ui;
@@ -26,11 +26,11 @@ pub(crate) fn report_planned(
     env: &CommandEnv,
     project: &Project,
     plan: &TakeBackPlan,
-    format: Format,
+    null: bool,
     told: Told,
 ) -> Result<Outcome> {
     if let Some(exact) = &plan.exact {
-        let outcome = report_plan(env, project, exact, format, told)?;
+        let outcome = report_plan(env, project, exact, null, told)?;
         tell_doubts(&env.ui, plan);
         tell_of_others(&env.ui, plan);
         return Ok(outcome);
@@ -39,19 +39,14 @@ pub(crate) fn report_planned(
         env.ui.write_json(&to_json(project, plan, None, true, &told))?;
         return told.tell(env, outcome(plan));
     }
-    match format {
-        Format::Lines => write_preview(&env.ui, &project.preview(plan)?)?,
-        Format::Null => {
-            let mut out = env.ui.data();
-            for (path, becomes) in &plan.reversed.changes {
-                crate::render::restore_report::write_record(
-                    &mut out,
-                    word(becomes),
-                    path.as_bytes(),
-                )?;
-            }
-            out.finish()?;
+    if null {
+        let mut out = env.ui.data();
+        for (path, becomes) in &plan.reversed.changes {
+            write_record(&mut out, word(becomes), path.as_bytes())?;
         }
+        out.finish()?;
+    } else {
+        write_preview(&env.ui, &project.preview(plan)?)?;
     }
     tell(&env.ui, plan);
     let count = counted(plan.reversed.changes.len(), "change");
@@ -68,13 +63,13 @@ pub(crate) fn report_taken_back(
     env: &CommandEnv,
     project: &Project,
     taken: &TakenBack,
-    format: Format,
+    null: bool,
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
     let plan = &taken.plan;
     if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {
-        let outcome = report_restored(env, project, restored, format, "herma undo", told)?;
+        let outcome = report_restored(env, project, restored, null, "herma undo", told)?;
         tell_doubts(&env.ui, plan);
         tell_of_others(&env.ui, plan);
         return Ok(outcome);
@@ -85,7 +80,7 @@ pub(crate) fn report_taken_back(
         return told.tell(env, outcome_of(taken));
     }
     if let Some(restored) = &taken.restored {
-        write_files(&env.ui, &restored.plan, &restored.kept, format)?;
+        write_files(&env.ui, &restored.plan, &restored.kept, null)?;
     }
     tell(&env.ui, plan);
     if let Some(restored) = &taken.restored {

@@ -9,7 +9,7 @@ use super::json::{Serialize, list, object};
 use super::listing::counted;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 
-/// What is to be told of a conversation.
+/// What is to be told of a conversation; nothing if none was concerned.
 #[derive(Default)]
 pub(crate) struct Told {
     followed: Option<Followed>,
@@ -19,14 +19,9 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// None was concerned.
-    pub(crate) fn nothing() -> Self {
-        Self::default()
-    }
-
     /// The files moved, and the conversation did not.
     pub(crate) fn failed(error: CommandError) -> Self {
-        Self { error: Some(error), ..Self::nothing() }
+        Self { error: Some(error), ..Self::default() }
     }
 
     /// It followed the files.
@@ -36,7 +31,7 @@ impl Told {
         Ok(Self {
             followed: Some(followed),
             left_alone: left_alone.transpose()?.unwrap_or_default(),
-            ..Self::nothing()
+            ..Self::default()
         })
     }
 

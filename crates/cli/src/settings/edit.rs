@@ -8,11 +8,20 @@ use herma_agents::yaml::Lines;
 use serde_json::{Map, Value as Json};
 
 use super::keys::{CHECKPOINTS, Key, Value};
+use crate::command_error::{CommandError, Kind};
 
 /// Why the file is left for the user to edit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the settings file cannot be changed safely: {0}")]
 pub(crate) struct CannotEdit(pub(super) String);
+
+impl From<CannotEdit> for CommandError {
+    fn from(error: CannotEdit) -> Self {
+        Self::from_error(Kind::Failed, &error)
+            .with_state("The file is as it was.")
+            .with_hint("Change it in an editor; `herma config show` tells whether it reads well.")
+    }
+}
 
 fn refuse<T>(why: &str) -> Result<T, CannotEdit> {
     Err(CannotEdit(why.to_owned()))

@@ -1,136 +1,280 @@
-//! The file itself: found through links, read under a limit, replaced in one step.
+//! A file of settings on disk: ours, or an agent's.
+//!
+//! People link their configuration from elsewhere: the link is followed and stays. A file is replaced in one
+//! step, and only while it is what was read; its mode and owner stay. Before the first edit a copy is put beside
+//! it.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use herma_fs::publish::{Temp, sweep};
-use herma_fs::{Dir, Errno, Error, Result};
+use herma_fs::{Dir, Errno, Error, FileKind};
 
-/// A configuration larger than this is not one.
-const MAX_BYTES: u64 = 1 << 20;
+use crate::command_error::{CommandError, Kind, Result};
+use crate::terminal::shown;
 
-/// Where `config.yaml` really is. People keep it in another directory and link to it; the link must
-/// survive an edit, so it is followed here.
-pub(crate) struct ConfigFile {
-    /// `None` when there is no home yet.
+/// Larger files are no configuration.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Behind the name of the copy.
+const BACKUP: &str = ".herma-backup";
+
+/// A file of settings.
+pub(crate) struct SettingsFile {
+    /// Where it is looked for.
+    path: PathBuf,
+    /// Where it really is.
+    real: PathBuf,
+    /// Its directory, if there is one yet.
     directory: Option<Dir>,
     name: String,
 }
 
-impl ConfigFile {
-    /// Finds the file of this home.
-    pub(crate) fn open(home: &Path) -> Result<Self> {
-        let missing = Self { directory: None, name: "config.yaml".to_owned() };
-        // Resolving fails only where the home cannot exist either.
-        let path = herma_fs::dir::canonicalize(&home.join("config.yaml"))?;
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok(missing);
+/// What was done about the copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Backup {
+    /// There is one, made now or earlier.
+    Kept(PathBuf),
+    /// The file is what it was before, so the copy was removed.
+    Removed,
+    /// There is none.
+    None,
+}
+
+impl SettingsFile {
+    /// Finds an agent's file, through links that lead to one.
+    pub(crate) fn of_agent(path: &Path) -> Result<Self> {
+        let file = Self::open(path)?;
+        let is_link = |path: &Path| -> Result<Option<bool>> {
+            Ok(herma_fs::stat_path(path)?.map(|stat| stat.kind == FileKind::Symlink))
+        };
+        if is_link(path)? == Some(true) && is_link(&file.real)?.unwrap_or(true) {
+            return Err(failed(path, "is a link to a file that does not exist"));
+        }
+        Ok(file)
+    }
+
+    /// Finds the file, through links.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let real = herma_fs::dir::canonicalize(path)?;
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(failed(path, "is no file"));
         };
         let directory = match Dir::open(parent) {
             Ok(directory) => Some(directory),
             Err(error) if error.is_not_found() => None,
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
-        let name = utf8(name).ok_or_else(|| Error::on("read", &path, Errno::ILSEQ))?;
-        Ok(Self { directory, name })
+        let name = name.to_str().ok_or_else(|| Error::on("read", &real, Errno::ILSEQ))?.to_owned();
+        Ok(Self { path: path.to_owned(), real, directory, name })
     }
 
-    /// The text; `None` when there is no file.
-    pub(crate) fn read(&self) -> Result<Option<String>> {
-        let Some(directory) = &self.directory else { return Ok(None) };
-        let bytes = directory.read_opt(self.name.as_str(), MAX_BYTES)?;
-        let text = bytes.map(String::from_utf8).transpose();
-        text.map_err(|_| Error::on("read", &directory.path().join(&self.name), Errno::ILSEQ))
+    /// The content; `None` when there is no file.
+    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>> {
+        match &self.directory {
+            Some(directory) => Ok(directory.read_opt(self.name.as_str(), MAX_BYTES)?),
+            None => Ok(None),
+        }
     }
 
-    /// Replaces the text, provided the file still says `expected`; tells whether it did.
-    pub(crate) fn replace(&self, home: &Path, expected: Option<&str>, text: &str) -> Result<bool> {
-        let created;
+    /// The same as text.
+    pub(crate) fn read_text(&self) -> Result<Option<String>> {
+        let text = self.read()?.map(String::from_utf8).transpose();
+        Ok(text.map_err(|_| Error::on("read", &self.real, Errno::ILSEQ))?)
+    }
+
+    /// Fails if the file or its copy cannot be written as they should, before anything else is done.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let stat = directory.stat_opt(self.name.as_str())?;
+        if stat.is_some_and(|stat| stat.mode & 0o200 == 0) {
+            let shown = shown(&self.real);
+            return Err(failed(&self.path, "is read-only")
+                .with_hint(format!("`chmod u+w {shown}` makes it writable.")));
+        }
+        // A file is replaced in one step, which would leave its other names with the old content.
+        if stat.is_some_and(|stat| stat.links > 1) {
+            return Err(failed(&self.path, "has more than one name (a hard link)")
+                .with_hint("Make it a file of its own, or a symbolic link, which is followed."));
+        }
+        let copy = directory.stat_opt(self.backup_name().as_str())?;
+        if copy.is_some_and(|copy| copy.kind != FileKind::File) {
+            return Err(failed(
+                &self.backup_path(),
+                "is no file, and is in the place of the copy that is kept of the settings",
+            )
+            .with_hint("Move it away, and run the command again."));
+        }
+        Ok(())
+    }
+
+    /// Removes what an edit that was killed left beside the file.
+    pub(crate) fn sweep(&self) {
+        if let Some(directory) = &self.directory {
+            sweep(directory);
+        }
+    }
+
+    /// Puts the copy beside the file, unless there is one.
+    pub(crate) fn back_up(&self, bytes: &[u8]) -> Result<Backup> {
+        let Some(directory) = &self.directory else { return Ok(Backup::None) };
+        let name = self.backup_name();
+        if directory.stat_opt(name.as_str())?.is_none() {
+            let temp = self.prepare(directory, bytes, 0o600)?;
+            temp.publish_new(directory, &name)?;
+            directory.sync()?;
+        }
+        Ok(Backup::Kept(self.backup_path()))
+    }
+
+    /// Removes the copy if it says the same as the file; tells where it is otherwise.
+    pub(crate) fn drop_backup(&self, bytes: Option<&[u8]>) -> Result<Backup> {
+        let Some(directory) = &self.directory else { return Ok(Backup::None) };
+        let name = self.backup_name();
+        match directory.read_opt(name.as_str(), MAX_BYTES)? {
+            None => Ok(Backup::None),
+            Some(copy) if Some(&*copy) == bytes => {
+                directory.remove_file(name.as_str())?;
+                directory.sync()?;
+                Ok(Backup::Removed)
+            }
+            Some(_) => Ok(Backup::Kept(self.backup_path())),
+        }
+    }
+
+    /// Makes the file say `after`, or removes it, provided that it still says `before`. The directory must
+    /// exist by now.
+    pub(crate) fn replace(
+        &self,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+        mode: u32,
+    ) -> Result<()> {
+        let opened;
         let directory = if let Some(directory) = &self.directory {
             directory
         } else {
-            created = create_home(home)?;
-            &created
+            let parent = self.real.parent().unwrap_or(Path::new("/"));
+            opened = Dir::open(parent)?;
+            &opened
         };
-        // What an edit that was killed left beside the file.
-        sweep(directory);
         let name = self.name.as_str();
-        let mode = directory.stat_opt(name)?.map_or(0o600, |stat| stat.mode);
+        let Some(after) = after else {
+            if directory.read_opt(name, MAX_BYTES)?.as_deref() != before {
+                return Err(self.changed_meanwhile());
+            }
+            directory.remove_file(name)?;
+            directory.sync()?;
+            return Ok(());
+        };
+        let temp = self.prepare(directory, after, mode)?;
+        if directory.read_opt(name, MAX_BYTES)?.as_deref() != before {
+            return Err(self.changed_meanwhile());
+        }
+        if before.is_some() {
+            temp.publish(directory, name)?;
+        } else if !temp.publish_new(directory, name)? {
+            return Err(self.changed_meanwhile());
+        }
+        directory.sync()?;
+        if directory.read_opt(name, MAX_BYTES)?.as_deref() != Some(after) {
+            return Err(failed(&self.path, "does not say what was written to it"));
+        }
+        Ok(())
+    }
+
+    /// A file beside it with this content, and its mode and owner if it exists.
+    fn prepare<'d>(&self, directory: &'d Dir, bytes: &[u8], mode: u32) -> Result<Temp<'d>> {
+        let name = self.name.as_str();
         let mut temp = Temp::create(directory)?;
-        temp.write(text.as_bytes())?;
-        temp.set_mode(mode)?;
+        temp.write(bytes)?;
+        match directory.stat_opt(name)? {
+            Some(stat) => {
+                temp.take_owner_of(&directory.open_file(name)?)?;
+                temp.set_mode(stat.mode)?;
+            }
+            None => temp.set_mode(mode)?,
+        }
         // ORDER: content before name, or a power cut may leave an empty file under the name.
         temp.sync()?;
-        if self.read()?.as_deref() != expected {
-            return Ok(false);
-        }
-        temp.publish(directory, name)?;
-        directory.sync()?;
-        Ok(true)
+        Ok(temp)
+    }
+
+    fn changed_meanwhile(&self) -> CommandError {
+        CommandError::new(
+            Kind::Busy,
+            format!("another program changed {} meanwhile", shown(&self.path)),
+        )
+        .with_state("The file is as that program left it.")
+        .with_hint("Run the command again.")
+    }
+
+    fn backup_name(&self) -> String {
+        format!("{}{BACKUP}", self.name)
+    }
+
+    fn backup_path(&self) -> PathBuf {
+        self.real.with_file_name(self.backup_name())
     }
 }
 
-fn utf8(name: &OsStr) -> Option<String> {
-    std::str::from_utf8(name.as_bytes()).ok().map(str::to_owned)
-}
-
-fn create_home(home: &Path) -> Result<Dir> {
-    match (home.parent(), home.file_name()) {
-        (Some(parent), Some(name)) => {
-            let parent = Dir::open(parent)?;
-            parent.create_dir(name, 0o700)?;
-            // A file in a directory that is gone after a power cut is gone as well.
-            parent.sync()?;
-            parent.open_dir(name)
-        }
-        _ => Dir::open(home),
-    }
+fn failed(path: &Path, what: &str) -> CommandError {
+    CommandError::new(Kind::Failed, format!("{} {what}", shown(path)))
+        .with_state("Nothing was changed.")
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, clippy::unwrap_used)]
 mod tests {
     use super::*;
 
-    fn home() -> tempfile::TempDir {
-        tempfile::tempdir().unwrap()
+    /// A settings file as it was read, and what another program has made of it since.
+    fn changed_since(by_another: Option<&[u8]>) -> (tempfile::TempDir, SettingsFile) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("settings.json");
+        if let Some(bytes) = by_another {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        let file = SettingsFile::open(&path).unwrap();
+        (directory, file)
     }
 
     #[test]
-    fn a_missing_home_is_created_private() {
-        use std::os::unix::fs::PermissionsExt;
-        let temp = home();
-        let home = temp.path().join("hermes");
-        let file = ConfigFile::open(&home).unwrap();
+    fn settings_that_another_program_changed_meanwhile_are_left_alone() {
+        let theirs = Some(&b"theirs"[..]);
+        for before in [Some(&b"as it was read"[..]), None] {
+            for after in [Some(&b"ours"[..]), None] {
+                let (_directory, file) = changed_since(theirs);
+                let refused = file.replace(before, after, 0o600).unwrap_err();
+                assert!(refused.message.contains("meanwhile"), "{}", refused.message);
+                assert_eq!(file.read().unwrap().as_deref(), theirs);
+            }
+        }
+        let (_directory, file) = changed_since(None);
+        assert!(file.replace(theirs, Some(b"ours"), 0o600).is_err());
+        assert_eq!(file.read().unwrap(), None, "what another program removed stays so");
+    }
+
+    #[test]
+    fn settings_that_nobody_changed_are_replaced_and_removed() {
+        let (_directory, file) = changed_since(Some(b"before"));
+        file.replace(Some(b"before"), Some(b"after"), 0o600).unwrap();
+        assert_eq!(file.read().unwrap().as_deref(), Some(&b"after"[..]));
+        file.replace(Some(b"after"), None, 0o600).unwrap();
         assert_eq!(file.read().unwrap(), None);
-        assert!(file.replace(&home, None, "a: 1\n").unwrap());
-        assert_eq!(std::fs::metadata(&home).unwrap().permissions().mode() & 0o777, 0o700);
-        let text = ConfigFile::open(&home).unwrap().read().unwrap();
-        assert_eq!(text.as_deref(), Some("a: 1\n"));
+        file.replace(None, Some(b"new"), 0o600).unwrap();
+        assert_eq!(file.read().unwrap().as_deref(), Some(&b"new"[..]));
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods)]
     fn a_link_to_the_real_file_survives_an_edit() {
-        let temp = home();
+        let temp = tempfile::tempdir().unwrap();
         let real = temp.path().join("dotfiles.yaml");
         std::fs::write(&real, "a: 1\n").unwrap();
         let link = temp.path().join("config.yaml");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let file = ConfigFile::open(temp.path()).unwrap();
-        assert!(file.replace(temp.path(), Some("a: 1\n"), "a: 2\n").unwrap());
+        let file = SettingsFile::open(&link).unwrap();
+        file.replace(Some(b"a: 1\n"), Some(b"a: 2\n"), 0o600).unwrap();
         assert!(link.is_symlink());
         assert_eq!(std::fs::read_to_string(&real).unwrap(), "a: 2\n");
-    }
-
-    #[test]
-    #[allow(clippy::disallowed_methods)]
-    fn an_edit_made_meanwhile_is_not_overwritten() {
-        let temp = home();
-        let path = temp.path().join("config.yaml");
-        std::fs::write(&path, "theirs: 1\n").unwrap();
-        let file = ConfigFile::open(temp.path()).unwrap();
-        assert!(!file.replace(temp.path(), Some("old: 1\n"), "ours: 1\n").unwrap());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs: 1\n");
     }
 }

@@ -5,7 +5,7 @@
 //! accepted; it is never guessed at.
 
 mod edit;
-mod file;
+pub(crate) mod file;
 mod keys;
 pub(crate) mod read;
 
@@ -19,9 +19,11 @@ use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
 use herma_worktree::rules::{ExcludeSettings, SecretRules};
 
-pub(crate) use edit::{CannotEdit, set};
-pub(crate) use file::ConfigFile;
+pub(crate) use edit::set;
+use file::SettingsFile;
 pub(crate) use keys::{KEYS, Key, Value};
+
+use crate::command_error::{CommandError, Kind};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,13 @@ impl Problem {
     }
 }
 
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> Self {
+        Self::from_error(Kind::Failed, &problem)
+            .with_hint("`herma config show` lists the settings and what they accept.")
+    }
+}
+
 fn line_text(line: Option<u64>) -> String {
     line.map(|line| format!(":{line}")).unwrap_or_default()
 }
@@ -95,11 +104,12 @@ impl Loaded {
     /// Reads the file in this home.
     pub(crate) fn read(home: &Path) -> Self {
         let file = home.join("config.yaml");
-        match ConfigFile::open(home).and_then(|file| file.read()) {
+        match SettingsFile::open(&file).and_then(|file| file.read_text()) {
             Ok(text) => read::parse(file, text.as_deref().unwrap_or_default()),
             Err(error) => {
                 let mut loaded = Self::defaults(file);
-                loaded.problem(None, with_source(&error));
+                let parts = std::iter::once(error.message).chain(error.causes);
+                loaded.problem(None, parts.collect::<Vec<_>>().join(": "));
                 loaded
             }
         }
@@ -231,8 +241,4 @@ impl Loaded {
             delete_orphans: self.bool("delete_orphans"),
         }
     }
-}
-
-fn with_source(error: &herma_fs::Error) -> String {
-    format!("{error}: {}", error.source)
 }

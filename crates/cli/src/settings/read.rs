@@ -12,7 +12,8 @@ use super::keys::{CHECKPOINTS, Key, SESSIONS};
 use super::{KEYS, Loaded, Origin, Problem, Value};
 
 /// The file, reduced to the sections that are ours.
-#[derive(Default)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Document {
     checkpoints: Option<Spanned<Section>>,
     sessions: Option<Spanned<Section>>,
@@ -36,8 +37,9 @@ pub(crate) fn parse(file: PathBuf, text: &str) -> Loaded {
     if is_blank(text) {
         return loaded;
     }
-    match serde_saphyr::from_str_with_options::<Document>(text, options()) {
+    match serde_saphyr::from_str_with_options::<Option<Document>>(text, options()) {
         Ok(document) => {
+            let document = document.unwrap_or_default();
             if let Some(section) = document.checkpoints {
                 read_section(&mut loaded, section);
             }
@@ -178,36 +180,6 @@ fn shortened(value: &serde_json::Value) -> String {
     }
 }
 
-impl<'de> Deserialize<'de> for Document {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct DocumentVisitor;
-        impl<'de> Visitor<'de> for DocumentVisitor {
-            type Value = Document;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("keys and values")
-            }
-
-            fn visit_unit<E>(self) -> Result<Document, E> {
-                Ok(Document::default())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-                let mut document = Document::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    match key.as_str() {
-                        CHECKPOINTS => document.checkpoints = Some(map.next_value()?),
-                        SESSIONS => document.sessions = Some(map.next_value()?),
-                        _ => drop(map.next_value::<IgnoredAny>()?),
-                    }
-                }
-                Ok(document)
-            }
-        }
-        deserializer.deserialize_any(DocumentVisitor)
-    }
-}
-
 impl<'de> Deserialize<'de> for Section {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(SectionVisitor)
@@ -335,6 +307,12 @@ mod tests {
         );
         assert_eq!(problems("checkpoints:\n  secrets: {a: b}\n").len(), 1);
         assert_eq!(problems("checkpoints: 7\n").len(), 1);
+    }
+
+    #[test]
+    fn of_two_sections_or_keys_with_the_same_name_the_last_counts() {
+        let twice = "checkpoints:\n  max_snapshots: 1\ncheckpoints:\n  max_snapshots: 2\n  max_snapshots: 3\n";
+        assert_eq!(set_in_file(twice), ["max_snapshots 3 Some(5)"]);
     }
 
     #[test]

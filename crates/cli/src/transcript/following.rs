@@ -104,14 +104,14 @@ impl<'e> Following<'e> {
     /// Lets the conversation follow where an interrupted command has moved the files; tells what it came to.
     pub(crate) fn settle(&mut self) -> Result<Told> {
         match self.pending()? {
-            Pending::Files(_) => Ok(Told::nothing()),
+            Pending::Files(_) => Ok(Told::default()),
             Pending::Nothing => {
                 if let Some(ends) = &self.ends
                     && ends.intent()?.is_some()
                 {
                     ends.clear_intent()?;
                 }
-                Ok(Told::nothing())
+                Ok(Told::default())
             }
             Pending::Due(intent, due) => {
                 self.intent = Some(intent);
@@ -166,7 +166,7 @@ impl<'e> Following<'e> {
     /// The files have moved, or were where they should be: the conversation follows.
     pub(crate) fn finish(&mut self) -> Result<Told> {
         let (Some(ends), Some(intent)) = (&self.ends, &self.intent) else {
-            return Ok(Told::nothing());
+            return Ok(Told::default());
         };
         let record = self.project.undo_record()?;
         let due = match &intent.aim {
@@ -178,7 +178,7 @@ impl<'e> Following<'e> {
         };
         let Some(due) = due else {
             ends.clear_intent()?;
-            return Ok(Told::nothing());
+            return Ok(Told::default());
         };
         Ok(self.carry_out(&due))
     }
@@ -219,7 +219,7 @@ impl<'e> Following<'e> {
 
     fn try_to_carry_out(&self, due: &Due) -> Result<Told> {
         let (Some(ends), Some(intent)) = (&self.ends, &self.intent) else {
-            return Ok(Told::nothing());
+            return Ok(Told::default());
         };
         let mut intent = intent.clone();
         intent.due = Some(due.clone());
@@ -238,7 +238,7 @@ impl<'e> Following<'e> {
         };
         ends.clear_intent()?;
         if !due.is_about_messages() {
-            return Ok(Told::nothing());
+            return Ok(Told::default());
         }
         Told::done(self.files.as_ref(), followed)
     }

@@ -57,7 +57,7 @@ impl Conversation {
 
     /// What would happen to it.
     pub(crate) fn plan(&self, env: &CommandEnv) -> Result<Told> {
-        let Some(Place { session, mark }) = &self.0 else { return Ok(Told::nothing()) };
+        let Some(Place { session, mark }) = &self.0 else { return Ok(Told::default()) };
         let database = conversations::open(&env.home, Access::Read)?;
         let files = conversations::directory(&env.home)?;
         let cut = rewind::plan(&database, files.as_ref(), session, *mark)

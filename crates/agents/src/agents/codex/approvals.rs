@@ -7,8 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde_json::Value as Data;
+use serde_json::{Value as Data, json};
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, TableLike};
 
@@ -22,25 +21,6 @@ struct Entry {
     /// The event, and the places of the group and of the handler.
     place: String,
     hash: String,
-}
-
-/// An entry, with the keys in the order in which they are hashed.
-#[derive(Serialize)]
-struct Hashed<'a> {
-    event_name: &'a str,
-    hooks: [HashedHandler<'a>; 1],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    matcher: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct HashedHandler<'a> {
-    r#async: bool,
-    command: &'a str,
-    #[serde(rename = "statusMessage", skip_serializing_if = "Option::is_none")]
-    status_message: Option<&'a str>,
-    timeout: u64,
-    r#type: &'static str,
 }
 
 /// What the files in the directory of Codex say.
@@ -214,19 +194,19 @@ fn hash(
     let has_no_matcher = matches!(event, "UserPromptSubmit" | "Stop");
     let matcher = group.get("matcher").and_then(Data::as_str);
     let is_async = handler.get("async").and_then(Data::as_bool);
-    let hashed = Hashed {
-        event_name: name,
-        hooks: [HashedHandler {
-            r#async: is_async.unwrap_or(false),
-            command: line,
-            status_message: handler.get("statusMessage").and_then(Data::as_str),
-            timeout,
-            r#type: "command",
-        }],
-        matcher: matcher.filter(|_| !has_no_matcher),
-    };
-    let bytes = serde_json::to_vec(&hashed).map_err(|error| error.to_string())?;
-    let digest = Sha256::digest(&bytes);
+    // The keys of an object of `serde_json` are sorted.
+    let mut known = json!({
+        "async": is_async.unwrap_or(false), "command": line, "timeout": timeout, "type": "command",
+    });
+    if let Some(message) = handler.get("statusMessage").filter(|message| message.is_string()) {
+        known["statusMessage"] = message.clone();
+    }
+    let mut hashed = json!({"event_name": name, "hooks": [known]});
+    if let Some(matcher) = matcher.filter(|_| !has_no_matcher) {
+        hashed["matcher"] = matcher.into();
+    }
+    let bytes = hashed.to_string();
+    let digest = Sha256::digest(bytes);
     let digits: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("sha256:{}", digits.concat()))
 }

@@ -19,7 +19,7 @@ use super::lines;
 use super::lines::is_ours;
 use crate::agent::Agent;
 use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
-use crate::install::target::SharedFile;
+use crate::install::target::HookFile;
 use crate::install::{Edited, Found, HookCommand, InstallError, json};
 use crate::yaml::Lines;
 
@@ -47,7 +47,7 @@ fn refuse<T>(why: &str) -> Result<T, InstallError> {
     Err(InstallError::Yaml(why.to_owned()))
 }
 
-impl SharedFile for Config {
+impl HookFile for Config {
     fn install(
         &self,
         before: Option<&[u8]>,

@@ -28,7 +28,7 @@ pub(super) static AGENT: Definition = Definition {
         if *scope != Scope::User {
             return Err("it has one configuration, in its home");
         }
-        Ok(vec![Target::shared(file(places, "config.yaml"), &Config)])
+        Ok(vec![Target::shared(file(places, "config.yaml"), Config)])
     },
     next_step: |_| {
         Some(

@@ -47,10 +47,10 @@ mod tests {
     #[test]
     fn the_defaults_read_as_a_sentence() {
         assert_eq!(
-            in_words(&Keeping::default(), 500 << 20),
+            in_words(&Keeping { max_total_size: Some(500 << 20), ..Keeping::default() }),
             "200 checkpoints per project, 500.0 MB in all, 7 days without use"
         );
         let none = Keeping { max_snapshots: Some(0), retention_days: 0, ..Keeping::default() };
-        assert_eq!(in_words(&none, 0), "none");
+        assert_eq!(in_words(&none), "none");
     }
 }

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::steps::{StepChoice, TurnChoice};
+use herma_core::steps::StepChoice;
 use herma_core::{Project, RelPath, SessionChanges};
 
 use super::sides::as_checkpoint;
 use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::commands::going_back::take_back::turn_choice;
 use crate::render::authors::{numbers, warn_of_gaps};
 use crate::render::json::{PathJson, list, object, project_json};
 use crate::render::listing::counted;
@@ -39,10 +40,7 @@ impl StepsChoiceArgs {
             numbers: self.steps.clone(),
             agent: self.agent.clone(),
             session: self.session.clone(),
-            turn: self.turn.clone().map(|turn| match turn {
-                Some(name) => TurnChoice::Named(name),
-                None => TurnChoice::Last,
-            }),
+            turn: self.turn.clone().map(turn_choice),
             since: None,
         };
         (!choice.is_all()).then_some(choice)

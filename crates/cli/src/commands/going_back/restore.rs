@@ -7,10 +7,10 @@ use herma_core::restore::RestoreOptions;
 use herma_core::{Checkpoint, Error, Project};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
-use crate::commands::going_back::take_back::{Asked, ChoiceArgs, HowArgs, take_back};
+use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
-    Format, report_conversation, report_nothing_to_continue, report_plan, report_restored,
+    report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
 use crate::transcript::{Conversation, Following};
 
@@ -67,9 +67,8 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome> {
-    let format = if args.null { Format::Null } else { Format::Lines };
     if args.continue_restore {
-        return continue_restore(env, format);
+        return continue_restore(env, args.null);
     }
     let project = env.open_project()?;
     let checkpoint = checkpoint(&project, args)?;
@@ -82,13 +81,13 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         _ => Conversation::none(),
     };
     let Some(checkpoint) = checkpoint else {
-        return take_back_chosen(env, &project, args, None, format, &conversation);
+        return take_back_chosen(env, &project, args, None, &conversation);
     };
     let keeps_edits = !args.all
         && (args.choice.is_given() || args.how.patch || project.has_steps_since(&checkpoint)?);
     if keeps_edits {
         let since = Some(checkpoint);
-        return take_back_chosen(env, &project, args, since, format, &conversation);
+        return take_back_chosen(env, &project, args, since, &conversation);
     }
     let options = RestoreOptions {
         paths: env.project_paths(&project, &args.paths)?,
@@ -98,7 +97,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     if args.dry_run {
         let plan = project.plan_restore(&checkpoint, &options, &progress)?;
         drop(progress);
-        return report_plan(env, &project, &plan, format, conversation.plan(env)?);
+        return report_plan(env, &project, &plan, args.null, conversation.plan(env)?);
     }
     let mut following = Following::begin(env, &project, conversation.aim())?;
     let restored = project.restore_with(&checkpoint, &options, &progress);
@@ -108,7 +107,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         with_state_of_files(&project, error)
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, &restored, format, "herma undo", told)
+    report_restored(env, &project, &restored, args.null, "herma undo", told)
 }
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
@@ -127,7 +126,6 @@ fn take_back_chosen(
     project: &Project,
     args: &RestoreArgs,
     since: Option<Checkpoint>,
-    format: Format,
     conversation: &Conversation,
 ) -> Result<Outcome> {
     let mut paths = args.paths.clone();
@@ -135,12 +133,11 @@ fn take_back_chosen(
         paths.extend(args.checkpoint.as_ref().map(PathBuf::from));
     }
     let steps = args.choice.choice(env, &[]);
-    let asked = Asked::new(env, project, steps, since, &paths, &args.keep)?;
-    let asked = asked.how(&args.how);
-    take_back(env, project, &asked, args.dry_run, format, conversation)
+    let asked = args.how.asked(env, project, steps, since, (&paths, &args.keep))?;
+    take_back(env, project, &asked, args.dry_run, args.null, conversation)
 }
 
-fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome> {
+fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
     let mut following = Following::take(env, &project)?;
     match following.pending()? {
@@ -158,7 +155,7 @@ fn continue_restore(env: &CommandEnv, format: Format) -> Result<Outcome> {
         project.continue_restore(progress).map_err(|error| with_state_of_files(&project, error))
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, &restored, format, "herma undo", told)
+    report_restored(env, &project, &restored, null, "herma undo", told)
 }
 
 /// Says whether a failed restore changed anything: it did if it left something to finish.

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use herma_core::steps::{StepChoice, TurnChoice};
-use herma_core::{Checkpoint, Project, RelPath, TakeBack, TakeBackPlan};
+use herma_core::{Checkpoint, Project, TakeBack, TakeBackPlan};
 use herma_reversal::Conflicts;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::render::patch_choice;
-use crate::render::restore_report::Format;
 use crate::render::take_back_report::{report_planned, report_taken_back};
 use crate::terminal::time;
 use crate::transcript::{Conversation, Following};
@@ -44,18 +43,19 @@ impl ChoiceArgs {
 
     /// The choice, as the engine wants it.
     pub(crate) fn choice(&self, env: &CommandEnv, numbers: &[u64]) -> StepChoice {
-        let since = self.since.map(|length| env.now().seconds - length);
         StepChoice {
             numbers: numbers.to_vec(),
             agent: self.only_agent.clone(),
             session: self.session.clone(),
-            turn: self.turn.clone().map(|turn| match turn {
-                Some(name) => TurnChoice::Named(name),
-                None => TurnChoice::Last,
-            }),
-            since,
+            turn: self.turn.clone().map(turn_choice),
+            since: self.since.map(|length| env.now().seconds.saturating_sub(length)),
         }
     }
+}
+
+/// The turn that is meant, which is the last one unless it is named.
+pub(crate) fn turn_choice(turn: Option<String>) -> TurnChoice {
+    turn.map_or(TurnChoice::Last, TurnChoice::Named)
 }
 
 /// What to do about conflicts.
@@ -93,40 +93,24 @@ pub(crate) struct HowArgs {
     pub(crate) patch: bool,
 }
 
-/// What is asked for, with the paths resolved.
-pub(crate) struct Asked {
-    pub(crate) steps: StepChoice,
-    pub(crate) since: Option<Checkpoint>,
-    pub(crate) paths: Vec<RelPath>,
-    pub(crate) keep: Vec<RelPath>,
-}
-
-impl Asked {
-    pub(crate) fn new(
+impl HowArgs {
+    /// What is asked for, with the paths resolved.
+    pub(crate) fn asked(
+        &self,
         env: &CommandEnv,
         project: &Project,
         steps: StepChoice,
         since: Option<Checkpoint>,
-        paths: &[PathBuf],
-        keep: &[PathBuf],
-    ) -> Result<Self> {
-        Ok(Self {
+        (paths, keep): (&[PathBuf], &[PathBuf]),
+    ) -> Result<TakeBack> {
+        Ok(TakeBack {
             steps,
             since,
             paths: env.project_paths(project, paths)?,
             keep: env.project_paths(project, keep)?,
+            conflicts: self.conflicts.into(),
+            file_by_file: self.patch,
         })
-    }
-
-    pub(crate) fn how(self, how: &HowArgs) -> TakeBack {
-        TakeBack {
-            steps: self.steps,
-            since: self.since,
-            paths: self.paths,
-            keep: self.keep,
-            conflicts: how.conflicts.into(),
-            file_by_file: how.patch,
-        }
     }
 }
 
@@ -136,7 +120,7 @@ pub(crate) fn take_back(
     project: &Project,
     asked: &TakeBack,
     dry_run: bool,
-    format: Format,
+    null: bool,
     conversation: &Conversation,
 ) -> Result<Outcome> {
     let mut chosen = None;
@@ -144,7 +128,7 @@ pub(crate) fn take_back(
         let planned = project.plan_take_back(asked, &env.ui.progress());
         let mut plan = planned.map_err(|error| with_state_of_files(project, error))?;
         if dry_run {
-            return report_planned(env, project, &plan, format, conversation.plan(env)?);
+            return report_planned(env, project, &plan, null, conversation.plan(env)?);
         }
         if !choose(env, project, &mut plan)? {
             env.ui.status("Nothing was changed.");
@@ -161,7 +145,7 @@ pub(crate) fn take_back(
         following.failed();
         with_state_of_files(project, error)
     })?;
-    report_taken_back(env, project, &taken, format, following.finish()?)
+    report_taken_back(env, project, &taken, null, following.finish()?)
 }
 
 /// Lets a person choose; is anything left to do?

@@ -10,10 +10,10 @@ use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
-use crate::commands::going_back::take_back::{Asked, ChoiceArgs, HowArgs, take_back};
+use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
-    Format, report_conversation, report_outside, report_plan, report_restored,
+    report_conversation, report_outside, report_plan, report_restored,
 };
 use crate::render::told::Told;
 use crate::transcript::{Conversation, Following};
@@ -63,12 +63,11 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
             numbers.extend(parse_steps(text)?);
         }
         let steps = args.choice.choice(env, &numbers);
-        let asked = Asked::new(env, &project, steps, None, &args.paths, &[])?;
-        let format = format(args.null);
-        let (asked, conversation) = (asked.how(&args.how), Conversation::none());
-        return take_back(env, &project, &asked, args.dry_run, format, &conversation);
+        let asked = args.how.asked(env, &project, steps, None, (&args.paths, &[]))?;
+        let conversation = Conversation::none();
+        return take_back(env, &project, &asked, args.dry_run, args.null, &conversation);
     }
-    go(env, &project, Aim::Undo, args.dry_run, format(args.null))
+    go(env, &project, Aim::Undo, args.dry_run, args.null)
 }
 
 /// `3` or `3-5`.
@@ -91,33 +90,16 @@ fn parse_steps(text: &str) -> Result<RangeInclusive<u64>> {
 
 pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    go(env, &project, Aim::Redo, args.dry_run, format(args.null))
+    go(env, &project, Aim::Redo, args.dry_run, args.null)
 }
 
-const fn format(null: bool) -> Format {
-    if null { Format::Null } else { Format::Lines }
-}
-
-fn go(
-    env: &CommandEnv,
-    project: &Project,
-    aim: Aim,
-    dry_run: bool,
-    format: Format,
-) -> Result<Outcome> {
+fn go(env: &CommandEnv, project: &Project, aim: Aim, dry_run: bool, null: bool) -> Result<Outcome> {
     if dry_run {
-        return report(
-            env,
-            project,
-            &aim,
-            format,
-            &step(env, project, &aim, true)?,
-            Told::nothing(),
-        );
+        return report(env, project, &aim, null, &step(env, project, &aim, true)?, Told::default());
     }
     match travel(env, project, aim)? {
         Travelled::Alone(told) => report_conversation(env, project, told),
-        Travelled::Files(aim, undone, told) => report(env, project, &aim, format, &undone, told),
+        Travelled::Files(aim, undone, told) => report(env, project, &aim, null, &undone, told),
     }
 }
 
@@ -180,16 +162,16 @@ fn report(
     env: &CommandEnv,
     project: &Project,
     aim: &Aim,
-    format: Format,
+    null: bool,
     undone: &Undone,
     told: Told,
 ) -> Result<Outcome> {
     let what_reverses = if *aim == Aim::Redo { "herma undo" } else { "herma redo" };
     match undone {
-        Undone::Planned(plan) => report_plan(env, project, plan, format, told),
+        Undone::Planned(plan) => report_plan(env, project, plan, null, told),
         Undone::Outside(step) => report_outside(env, project, step, told),
         Undone::Done(restored) => {
-            report_restored(env, project, restored, format, what_reverses, told)
+            report_restored(env, project, restored, null, what_reverses, told)
         }
     }
 }

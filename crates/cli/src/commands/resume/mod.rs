@@ -25,8 +25,16 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Subcommand, Debug)]
 enum ResumeCommand {
-    Save(write::SaveArgs),
-    Update(write::UpdateArgs),
+    /// Write the record of a session, replacing the one before
+    ///
+    /// Adds facts about the project: directory, git branch, last commit, newest checkpoint, and the files changed
+    /// since the session's first checkpoint.
+    Save(write::WriteArgs),
+    /// Update the record of a session
+    ///
+    /// Steps and decisions are added, facts merged, the rest replaced where given; facts about the project are
+    /// refreshed. Exits 10 when the session has no record.
+    Update(write::WriteArgs),
     Show(show::ShowArgs),
     List(show::ListArgs),
     Delete(DeleteArgs),

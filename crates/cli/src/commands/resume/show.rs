@@ -127,7 +127,7 @@ impl Line<'_> {
             _ => format!("{status} {done}/{steps}"),
         };
         let age = match self.updated {
-            Some(seconds) => time::age_of_seconds(seconds, env.now()),
+            Some(seconds) => time::age(seconds, env.now()),
             None => "at some time".to_owned(),
         };
         let used = self.session.as_str().len() + progress.len() + age.len() + 6;

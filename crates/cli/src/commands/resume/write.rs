@@ -17,26 +17,10 @@ use crate::terminal::shown;
 /// Larger input is refused.
 const MAX_JSON_BYTES: u64 = 4 << 20;
 
-/// Write the record of a session, replacing the one before
-///
-/// Adds facts about the project: directory, git branch, last commit, newest checkpoint, and the files changed
-/// since the session's first checkpoint.
+/// The arguments of `save` and `update`; their help is where the commands are listed.
 #[derive(Args, Debug)]
-pub(super) struct SaveArgs {
+pub(super) struct WriteArgs {
     /// The session: letters, digits, `_` and `-`
-    #[arg(value_name = "SESSION", value_parser = SessionId::parse)]
-    session: SessionId,
-    #[command(flatten)]
-    content: ContentArgs,
-}
-
-/// Update the record of a session
-///
-/// Steps and decisions are added, facts merged, the rest replaced where given; facts about the project are
-/// refreshed. Exits 10 when the session has no record.
-#[derive(Args, Debug)]
-pub(super) struct UpdateArgs {
-    /// The session
     #[arg(value_name = "SESSION", value_parser = SessionId::parse)]
     session: SessionId,
     #[command(flatten)]
@@ -84,7 +68,7 @@ struct Step {
     result: Option<String>,
 }
 
-pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
+pub(super) fn cmd_save(env: &CommandEnv, args: &WriteArgs) -> Result<Outcome> {
     let session = &args.session;
     let update = args.content.read(env, session)?;
     if update.task.as_deref().unwrap_or_default().is_empty() {
@@ -104,7 +88,7 @@ pub(super) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
     tell(env, "saved", session, set_aside.as_deref(), &record)
 }
 
-pub(super) fn cmd_update(env: &CommandEnv, args: &UpdateArgs) -> Result<Outcome> {
+pub(super) fn cmd_update(env: &CommandEnv, args: &WriteArgs) -> Result<Outcome> {
     use herma_sessions::resume::ResumeError;
     let session = &args.session;
     let missing = || ResumeError::NothingToUpdate(session.clone());

@@ -6,7 +6,7 @@ use clap::Args;
 use herma_sessions::{Access, Session, list};
 
 use super::filters::FilterArgs;
-use super::{moment, session_json};
+use super::session_json;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
 use crate::render::json::{lazy_object, list};
@@ -61,7 +61,7 @@ pub(super) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
 /// The id, when it was last used, where, how long it is, whether it is active, and its title.
 fn line(env: &CommandEnv, session: &Session) -> String {
     let age =
-        session.last_active.map_or("—".to_owned(), |time| time::age(moment(time), env.now()));
+        session.last_active.map_or("—".to_owned(), |time| time::age(time as i64, env.now()));
     let count = listing::counted(session.messages, "message");
     let active = if session.is_active { "  [active]" } else { "" };
     let id = format!("{:<24}", shown(&session.id));

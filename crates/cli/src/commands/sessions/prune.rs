@@ -11,7 +11,7 @@ use herma_sessions::vacuum::Vacuumed;
 use herma_sessions::{Access, Database, Filter, orphans, prune, reap, vacuum};
 
 use super::filters::FilterArgs;
-use super::{moment, removed_json, tell_left};
+use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::conversations;
 use crate::render::json::lazy_object;
@@ -164,7 +164,7 @@ impl Prune<'_> {
             self.args.reap_after
         ));
         for session in &reaped.shown {
-            let age = session.last_active.map(|time| time::age(moment(time), self.env.now()));
+            let age = session.last_active.map(|time| time::age(time as i64, self.env.now()));
             let age = age.unwrap_or_default();
             ui.status(format_args!("  {}  {age}", shown(&session.id)));
         }
@@ -276,7 +276,7 @@ impl Prune<'_> {
         let why_not = match vacuum::vacuum(database, f64::from(days), self.now) {
             Ok(Vacuumed::Yes { .. }) => return true,
             Ok(Vacuumed::NotNeeded) => return false,
-            Ok(Vacuumed::NotNow(why)) => why.to_string(),
+            Ok(Vacuumed::NotNow(why)) => why,
             Err(error) => error.to_string(),
         };
         removed.notes.push(format!("the database was not made smaller: {why_not}"));

@@ -1,9 +1,10 @@
 //! `herma steps`
 
 use clap::Args;
-use herma_core::steps::{StepChoice, TurnChoice};
+use herma_core::steps::StepChoice;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::commands::going_back::take_back::turn_choice;
 use crate::render::json::{lazy_object, list, project_json};
 use crate::render::listing::counted;
 use crate::render::step_report;
@@ -50,10 +51,7 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome> {
         numbers: Vec::new(),
         agent: args.agent.clone(),
         session: args.session.clone(),
-        turn: args.turn.clone().map(|turn| match turn {
-            Some(name) => TurnChoice::Named(name),
-            None => TurnChoice::Last,
-        }),
+        turn: args.turn.clone().map(turn_choice),
         since: args.since.map(|length| now.seconds.saturating_sub(length)),
     };
     let most = args.limit.unwrap_or(usize::MAX);

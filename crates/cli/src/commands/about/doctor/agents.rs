@@ -192,7 +192,7 @@ fn last_seen(env: &CommandEnv, agent: Agent) -> Option<(String, Option<String>)>
     let note = String::from_utf8(note.ok()??).ok()?;
     let mut words = note.trim_end().splitn(4, ' ');
     let seconds = words.next()?.parse().ok()?;
-    let age = time::age_of_seconds(seconds, env.now());
+    let age = time::age(seconds, env.now());
     let event = words.next().filter(|word| {
         word.len() < 40 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     });

@@ -127,7 +127,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
             Level::Attention,
             format!(
                 "one that began {} was not finished; the state from before is {}",
-                time::age_of_seconds(interrupted.started, env.now()),
+                time::age(interrupted.started, env.now()),
                 interrupted.safety
             ),
             "`herma restore --continue` finishes it; `herma undo` reverses it.",
@@ -140,7 +140,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
 /// A restore whose files have arrived, and whose conversation has not followed.
 fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Project) {
     let Some(started) = conversations::pending::unfinished(project) else { return };
-    let age = time::age_of_seconds(started, env.now());
+    let age = time::age(started, env.now());
     findings.add(
         "restore",
         Level::Attention,
@@ -172,7 +172,7 @@ fn describe(known: &KnownProject, now: Timestamp) -> String {
     };
     let used = known.last_touch.map(|seconds| {
         let last = seconds as i64;
-        format!(", last used {}", time::age_of_seconds(last, now))
+        format!(", last used {}", time::age(last, now))
     });
     let count = counted(known.checkpoints, "checkpoint");
     format!("{place} ({count}{})", used.unwrap_or_default())

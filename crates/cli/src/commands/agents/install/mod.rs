@@ -1,14 +1,12 @@
 //! `herma install`
 //!
 //! * [`plan`]: what will be done to which file; nothing is written before all of it is known
-//! * [`files`]: the files themselves: links followed, replaced in one step, backed up
 //! * [`state`]: what is installed now, also for `herma doctor`
 //! * [`report`]: how it is told, and what is left for the user to do
 //! * [`codex_trust`]: approving our hooks at Codex, if the user wants that
 
 mod codex_trust;
 mod directories;
-pub(crate) mod files;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod state;

@@ -7,10 +7,10 @@ use herma_agents::Agent;
 use herma_agents::install::{HookCommand, InstallError, Note, Places, Scope, Target};
 
 use super::directories::{MadeDirectories, remove_if_empty};
-use super::files::{Backup, SettingsFile};
 use super::report;
 use super::report::{Done, FileDone};
 use crate::command_env::{CommandEnv, CommandError, Kind, Result};
+use crate::settings::file::{Backup, SettingsFile};
 use crate::terminal::shown;
 
 /// What will be done for one agent.
@@ -52,6 +52,7 @@ impl Plan {
         for target in targets(agent, places, scope)? {
             let (path, file, before) = choose(&target)?;
             let edited = target
+                .file
                 .install(before.as_deref(), command)
                 .map_err(|error| explain(&error, Some(&path)).with_state("Nothing was changed."))?;
             changes.push(Change {
@@ -71,18 +72,18 @@ impl Plan {
         let mut changes = Vec::new();
         let mut absent = Vec::new();
         for target in targets(agent, places, scope)?.into_iter().rev() {
-            for path in target.paths() {
-                let file = SettingsFile::open(path)?;
+            for path in &target.paths {
+                let file = SettingsFile::of_agent(path)?;
                 let Some(before) = file.read()? else {
                     absent.push(Absent { path: path.clone(), file, target: target.clone() });
                     continue;
                 };
-                let found = target.look(&before);
-                if target.paths().len() > 1 && found.is_ok_and(|found| !found.present) {
+                let found = target.file.look(&before);
+                if target.paths.len() > 1 && found.is_ok_and(|found| !found.present) {
                     // A file of the user's own with the same name as ours would have.
                     continue;
                 }
-                let edited = target.uninstall(&before).map_err(|error| {
+                let edited = target.file.uninstall(&before).map_err(|error| {
                     explain(&error, Some(path)).with_state("Nothing was changed.")
                 })?;
                 changes.push(Change {
@@ -152,7 +153,7 @@ impl Plan {
         made.make_for(&change.path, rights)?;
         let backup = match &change.before {
             // ORDER: the copy before the edit, or there may be neither.
-            Some(before) if change.target.is_shared() => change.file.back_up(before)?,
+            Some(before) if change.target.is_shared => change.file.back_up(before)?,
             _ => Backup::None,
         };
         change.apply()?;
@@ -164,7 +165,7 @@ fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup> {
     if change.is_one() {
         change.apply()?;
     }
-    let backup = if change.target.is_shared() {
+    let backup = if change.target.is_shared {
         change.file.drop_backup(change.after.as_deref())?
     } else {
         Backup::None
@@ -178,7 +179,7 @@ fn take_out(change: &Change, made: &mut MadeDirectories) -> Result<Backup> {
 /// Removes the directories of a file that is gone, as far as they were there for its sake.
 fn clear_directories(path: &Path, target: &Target, made: &mut MadeDirectories) -> Result<()> {
     made.clear_above(path)?;
-    if let Some(own) = target.own_directory() {
+    if let Some(own) = &target.own_directory {
         remove_if_empty(own)?;
     }
     Ok(())
@@ -196,7 +197,7 @@ impl Change {
 
     fn apply(&self) -> Result<()> {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        self.file.replace(before, after, self.target.mode())
+        self.file.replace(before, after, self.target.mode)
     }
 }
 
@@ -211,14 +212,14 @@ fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>> 
 /// The file to install into: the one that is ours already, or the first that is free.
 fn choose(target: &Target) -> Result<(PathBuf, SettingsFile, Option<Vec<u8>>)> {
     let mut candidates = Vec::new();
-    for path in target.paths() {
-        let file = SettingsFile::open(path)?;
+    for path in &target.paths {
+        let file = SettingsFile::of_agent(path)?;
         let content = file.read()?;
         candidates.push((path.clone(), file, content));
     }
     let is_ours = |content: &Option<Vec<u8>>| {
         content.as_ref().is_some_and(|bytes| {
-            target.look(bytes).is_ok_and(|found| found.present && !found.foreign)
+            target.file.look(bytes).is_ok_and(|found| found.present && !found.foreign)
         })
     };
     let ours = candidates.iter().position(|(_, _, content)| is_ours(content));

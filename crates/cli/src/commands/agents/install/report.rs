@@ -8,13 +8,13 @@ use herma_agents::install::{Note, Places, Scope};
 use herma_diff::lines::hunks;
 use herma_diff::{PatchLine, PatchLineKind};
 
-use super::files::Backup;
 use super::plan::Change;
 use super::state::AgentState;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json;
 use crate::render::json::{PathJson, Serialize, lazy_object, object};
 use crate::render::patch_lines::write_patch_line;
+use crate::settings::file::Backup;
 use crate::terminal::shown;
 
 /// What was done for one agent.

@@ -6,7 +6,7 @@ use herma_agents::Agent;
 use herma_agents::install::switches::{Files, Question, Verdict};
 use herma_agents::install::{HookCommand, InstallError, Places, Scope};
 
-use super::files::SettingsFile;
+use crate::settings::file::SettingsFile;
 use crate::terminal::shown;
 
 /// How much of it is installed.
@@ -49,7 +49,7 @@ impl AgentState {
         let mut complete = 0;
         for target in &targets {
             let before = state.files.len();
-            for path in target.paths() {
+            for path in &target.paths {
                 match look_at(target, path) {
                     Ok(Some(found)) if found.present => {
                         let mut commands = found.commands.into_iter();
@@ -105,7 +105,7 @@ struct FilesOnDisk;
 
 impl Files for FilesOnDisk {
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
-        let bytes = SettingsFile::open(path).and_then(|file| file.read());
+        let bytes = SettingsFile::of_agent(path).and_then(|file| file.read());
         bytes.map_err(|error| error.message)
     }
 
@@ -122,11 +122,11 @@ fn look_at(
         let text = format!("{}: {error}", shown(path));
         herma_store::path::escape(text.as_bytes())
     };
-    let read = SettingsFile::open(path).and_then(|file| file.read());
+    let read = SettingsFile::of_agent(path).and_then(|file| file.read());
     match read {
         Ok(None) => Ok(None),
         Ok(Some(bytes)) => {
-            let found = target.look(&bytes);
+            let found = target.file.look(&bytes);
             let found: Result<_, InstallError> = found;
             found.map(Some).map_err(|error| words(&error))
         }

@@ -163,16 +163,9 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
             "⚠ What the checkpoint says about modes, or left out, cannot be read: modes are as they were.",
         );
     }
-    let kept = restored.kept.iter();
-    let kept: Vec<_> = kept.filter(|kept| kept.why != KeptWhy::Asked).collect();
-    if !kept.is_empty() {
-        reply.outcome = Outcome::LeftOut;
-        let shown = kept.iter().map(|kept| format!("{} ({})", kept.path, kept.why));
-        tell_kept(reply, "⚠ Not restored: ", shown);
-    }
-    for one in kept {
-        note_kept(reply, &one.path, one.why.to_string());
-    }
+    let kept = restored.kept.iter().filter(|kept| kept.why != KeptWhy::Asked);
+    let kept = kept.map(|kept| (kept.path.as_bytes(), kept.why.to_string()));
+    tell_kept(reply, "⚠ Not restored: ", kept.collect());
     tell_outside(reply, &restored.plan.outside);
     let passed = restored.plan.passed.as_ref();
     if let Some(words) = passed.map(passed_in_words) {
@@ -182,18 +175,15 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
 
 /// Names what steps changed and nothing brings back.
 fn tell_outside(reply: &mut Reply, steps: &[OutsideOfStep]) {
+    let changes = steps.iter().flat_map(|one| &one.outside.changes);
+    let changes: Vec<_> = changes.map(|change| (&**change.path, change.to_string())).collect();
+    let title = "⚠ Not brought back, no checkpoint holds it: ";
     if steps.is_empty() {
         return;
     }
     reply.outcome = Outcome::LeftOut;
-    let changes = || steps.iter().flat_map(|one| &one.outside.changes);
-    let shown: Vec<String> = changes().map(ToString::to_string).collect();
-    tell_kept(reply, "⚠ Not brought back, no checkpoint holds it: ", shown.into_iter());
-    for change in changes() {
-        let path = PathJson::new(&change.path);
-        let why = change.to_string();
-        reply.kept.push(KeptJson { path, why });
-    }
+    let shown: Vec<String> = changes.iter().map(|(_, why)| why.clone()).collect();
+    note_kept(reply, title, shown, changes);
 }
 
 /// What was written, and how to take it back.
@@ -236,45 +226,37 @@ fn tell_what_stays(reply: &mut Reply, plan: &TakeBackPlan) {
         ("⚠ Kept, nobody can tell whose it is: ", "unattributed", &plan.unattributed, true),
     ] {
         let paths: Vec<_> = paths.iter().filter(is_open).collect();
-        if paths.is_empty() {
-            continue;
-        }
-        if is_partial {
+        if is_partial && !paths.is_empty() {
             reply.outcome = Outcome::LeftOut;
         }
-        tell_kept(reply, title, paths.iter().map(ToString::to_string));
-        for path in paths {
-            note_kept(reply, path, why.to_owned());
-        }
+        let kept = paths.iter().map(|path| (path.as_bytes(), why.to_owned()));
+        note_kept(reply, title, paths.iter().map(ToString::to_string).collect(), kept.collect());
     }
-    if !open.is_empty() {
-        reply.outcome = Outcome::LeftOut;
-        let shown = open.iter().map(|c| format!("{} ({})", c.path, c.why));
-        tell_kept(reply, "⚠ Left as they are, changed again since: ", shown);
-        for conflict in open {
-            note_kept(reply, &conflict.path, conflict.why.to_string());
-        }
-    }
-    if !plan.reversed.kept.is_empty() {
-        reply.outcome = Outcome::LeftOut;
-        let kept = &plan.reversed.kept;
-        let shown = kept.iter().map(|(path, why)| format!("{path} ({})", why.word()));
-        tell_kept(reply, "⚠ Not touched, no checkpoint vouches for them: ", shown);
-        for (path, why) in kept {
-            note_kept(reply, path, why.word().to_owned());
-        }
-    }
+    let open = open.iter().map(|c| (c.path.as_bytes(), c.why.to_string()));
+    tell_kept(reply, "⚠ Left as they are, changed again since: ", open.collect());
+    let kept = plan.reversed.kept.iter();
+    let kept = kept.map(|(path, why)| (path.as_bytes(), why.word().to_owned()));
+    tell_kept(reply, "⚠ Not touched, no checkpoint vouches for them: ", kept.collect());
 }
 
-fn tell_kept(reply: &mut Reply, title: &str, shown: impl ExactSizeIterator<Item = String>) {
-    let mut line = vec![Span::Words(title.to_owned())];
-    line.extend(names(shown));
-    reply.message.line(line);
+/// Says what stays, each with the reason, though it was to go.
+fn tell_kept(reply: &mut Reply, title: &str, kept: Vec<(&[u8], String)>) {
+    if !kept.is_empty() {
+        reply.outcome = Outcome::LeftOut;
+    }
+    let shown = kept.iter().map(|(path, why)| format!("{} ({why})", escape(path)));
+    note_kept(reply, title, shown.collect(), kept);
 }
 
-fn note_kept(reply: &mut Reply, path: &RelPath, why: String) {
-    let path = PathJson::new(path.as_bytes());
-    reply.kept.push(KeptJson { path, why });
+/// Says what stays, and notes it for programs.
+fn note_kept(reply: &mut Reply, title: &str, shown: Vec<String>, kept: Vec<(&[u8], String)>) {
+    if !shown.is_empty() {
+        let mut line = vec![Span::Words(title.to_owned())];
+        line.extend(names(shown.into_iter()));
+        reply.message.line(line);
+    }
+    let kept = kept.into_iter().map(|(path, why)| KeptJson { path: PathJson::new(path), why });
+    reply.kept.extend(kept);
 }
 
 /// The first names of a list, and how many more there are.

@@ -148,19 +148,19 @@ pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
         Ok(project) => {
             let asked = Asked { env, project, platform, session: args.session.as_deref() };
             let reply = asked.answer(&request);
-            show(&env.ui, platform, Some(&asked.project), reply)
+            show(&env.ui, platform, Some(&asked.project), &reply)
         }
-        Err(error) => show(&env.ui, platform, None, failure(action(&request), &error)),
+        Err(error) => show(&env.ui, platform, None, &failure(action(&request), &error)),
     }
 }
 
 /// Answers where not even the directory is there: who asked sees the message, and not what is on stderr.
 pub(crate) fn tell_failure(ui: &Ui, args: &SlashArgs, error: &CommandError) -> Result<Outcome> {
     let reply = failure(action(&parse(&args.text)), error);
-    show(ui, args.platform.into(), None, reply)
+    show(ui, args.platform.into(), None, &reply)
 }
 
-fn show(ui: &Ui, platform: Platform, project: Option<&Project>, reply: Reply) -> Result<Outcome> {
+fn show(ui: &Ui, platform: Platform, project: Option<&Project>, reply: &Reply) -> Result<Outcome> {
     let text = reply.message.render(platform);
     let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
     let json = lazy_object! {
