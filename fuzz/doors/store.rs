@@ -49,7 +49,7 @@ pub fn ref_name(name: &[u8]) {
 /// The `config` of a store. Returns the keys that were looked for and found.
 pub fn git_config(bytes: &[u8]) {
     if let Ok(scan) = git_config::scan(bytes) {
-        let _ = scan.has("extensions.preciousobjects");
+        let _ = scan.contains("extensions.preciousobjects");
         // An unknown extension behind it is never overlooked.
         let tail = [bytes, b"\n[extensions]\n\tunheard = 1\n"].concat();
         assert!(git_config::scan(&tail).is_err());

@@ -9,9 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use herma_store::object::EntryMode;
-use herma_store::threads::in_shared_pool;
+use herma_store::threads::shared_out;
 use herma_store::{ObjectId, RelPath};
-use rayon::prelude::*;
 
 use crate::lines::is_binary;
 use crate::{Change, DiffError, FileState, Renamed, Side};
@@ -199,7 +198,7 @@ fn fingerprints(
         }
         Ok(Some(Fingerprint { position: *position, size: length, pieces: pieces(&content) }))
     };
-    in_shared_pool(|| files.par_iter().map(fingerprint).collect())
+    shared_out(files, fingerprint).into_iter().collect()
 }
 
 /// Git's `hash_chars`: the measure must be git's, so that similarities are the ones people know.
@@ -254,15 +253,15 @@ fn similar_pairs(
     targets: &[Fingerprint],
     min: u8,
 ) -> Vec<Pair> {
-    let pairs_of = |new| {
-        sources.iter().filter_map(move |old| {
+    let pairs_of = |new: &Fingerprint| -> Vec<Pair> {
+        let pairs = sources.iter().filter_map(|old| {
             let similarity = similarity(old, new, min);
             let pair = Pair { source: old.position, target: new.position, similarity };
             (similarity > 0 && similarity >= min).then_some(pair)
-        })
+        });
+        pairs.collect()
     };
-    let mut candidates: Vec<_> =
-        in_shared_pool(|| targets.par_iter().flat_map_iter(pairs_of).collect());
+    let mut candidates: Vec<_> = shared_out(targets, pairs_of).into_iter().flatten().collect();
     let name = |position: usize| file_name(&changes[position].path);
     candidates.sort_by_key(|pair| {
         let same_name = name(pair.source) == name(pair.target);

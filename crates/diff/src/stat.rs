@@ -5,8 +5,7 @@
 
 use herma_store::RelPath;
 use herma_store::object::EntryMode;
-use herma_store::threads::in_shared_pool;
-use rayon::prelude::*;
+use herma_store::threads::shared_out;
 
 use crate::lines::{count, is_binary};
 use crate::{Change, DiffError, Side, text_of};
@@ -115,11 +114,8 @@ fn count_files(
     }
     let mut left = budget.max_bytes;
     for batch in changes.chunks(BATCH) {
-        let count = |change| count_file(change, old, new, left);
-        let counted = in_shared_pool(|| batch.par_iter().map(count).collect::<Result<Vec<_>, _>>());
-        let counted = counted?;
-        for counted in counted {
-            match counted {
+        for counted in shared_out(batch, |change| count_file(change, old, new, left)) {
+            match counted? {
                 Some((file, bytes)) if bytes <= left => {
                     left -= bytes;
                     each(file);

@@ -10,9 +10,8 @@ use std::ops::Bound;
 use std::vec::IntoIter;
 
 use herma_store::object::{EntryMode, TreeEntry};
-use herma_store::threads::in_shared_pool;
+use herma_store::threads::shared_out;
 use herma_store::{ObjectId, RelPath};
-use rayon::prelude::*;
 
 use crate::{Change, DiffError, FileState, Side};
 
@@ -55,10 +54,7 @@ pub fn compare(
     while !walk.pending.is_empty() {
         let first = walk.pending.len().saturating_sub(BATCH);
         let batch = walk.pending.split_off(first);
-        let read: Vec<_> = match &batch[..] {
-            [one] => vec![walk.read(one)],
-            many => in_shared_pool(|| many.par_iter().map(|each| walk.read(each)).collect()),
-        };
+        let read = shared_out(&batch, |each| walk.read(each));
         for (directory, read) in batch.iter().zip(read) {
             walk.compare_directory(directory, read?)?;
         }

@@ -197,6 +197,25 @@ pub fn sweep(dir: &Dir) {
     }
 }
 
+/// How many files of one name are put aside under one stamp.
+const MAX_SAME_NAMES: u32 = 100_000;
+
+/// Has `put` try names that begin with `stamp` and end with `name`, until it finds one that is free; returns it.
+pub fn free_name(stamp: &str, name: &str, put: impl Fn(&str) -> Result<()>) -> Result<String> {
+    let mut number = 1;
+    loop {
+        let new = match number {
+            1 => format!("{stamp}-{name}"),
+            _ => format!("{stamp}-{number}-{name}"),
+        };
+        match put(&new) {
+            Ok(()) => return Ok(new),
+            Err(e) if e.is_exists() && number < MAX_SAME_NAMES => number += 1,
+            Err(e) => return Err(e),
+        }
+    }
+}
+
 /// Replaces a large cache by writing over the blocks of the old one, which costs a quarter of freeing and
 /// allocating them; `changed` says where it differs from that, if it does not everywhere. The file is taken out of
 /// its place meanwhile, so a reader finds no cache, or one whose checksum does not fit; a crash loses it.

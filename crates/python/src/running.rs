@@ -90,12 +90,6 @@ fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Threads that end at the moment of a fork may leave a lock behind that is never opened in the child.
-#[pyfunction]
-fn wait_for_threads(py: Python<'_>) {
-    py.detach(herma_store::threads::wait_until_gone);
-}
-
 /// The calls of other threads are not under way in a child.
 #[pyfunction]
 fn forget_calls() {
@@ -108,7 +102,6 @@ pub(crate) fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let wait = pyo3::wrap_pyfunction!(wait_for_calls, module)?;
     py.import("atexit")?.call_method1("register", (wait,))?;
     let forking = pyo3::types::PyDict::new(py);
-    forking.set_item("before", pyo3::wrap_pyfunction!(wait_for_threads, module)?)?;
     forking.set_item("after_in_child", pyo3::wrap_pyfunction!(forget_calls, module)?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&forking))?;
     Ok(())

@@ -59,7 +59,7 @@ pub fn archive(database: &mut Database, files: &Dir, filter: &Filter) -> Result<
     {
         // ORDER: this also makes the archive's own name durable, before anything is only there.
         let _place = Workplace::take(files)?;
-        pending::sweep(&directory)?;
+        herma_fs::publish::sweep(&directory);
         let victims = Victims::new(database)?;
         victims.choose(&filter, Some(files), &mut kept)?;
         database.connection().execute_batch(
@@ -149,14 +149,13 @@ fn write(database: &Database, files: &Dir, ends: &[End], directory: &Dir, id: &s
     let temp = Temp::create(directory)?;
     let written = compress(database, files, ends, id, temp.file())?;
     temp.sync()?;
-    let file = directory.open_file(temp.name())?;
-    if read_back(&file)? != written {
+    if !says(directory, temp.name(), written) {
         let forget = "DELETE FROM temp.archived WHERE id = ?1";
         database.connection().execute(forget, [id])?;
         return Err(Error::ArchiveUnverified(id.to_owned()));
     }
     let size = directory.stat(temp.name())?.size;
-    let name = publish(temp, directory, id)?;
+    let name = publish(temp, directory, id, written)?;
     let set = "UPDATE temp.archived SET name = ?2 WHERE id = ?1";
     database.connection().execute(set, [id, name.as_str()])?;
     Ok(size)
@@ -179,7 +178,7 @@ fn compress(database: &Database, files: &Dir, ends: &[End], id: &str, to: &File)
 }
 
 /// Gives the archive the first free name, unless it is there already.
-fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
+fn publish(temp: Temp<'_>, directory: &Dir, id: &str, content: u64) -> Result<String> {
     let mut stem = pending::escape(id).replace('/', "%2f");
     if stem.starts_with('.') {
         stem.replace_range(..1, "%2e");
@@ -189,7 +188,7 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
     let mut number = 1;
     // Only this process gives names here: it has the lock.
     while directory.stat_opt(name.as_str())?.is_some() {
-        if has_same_content(directory, &name, temp.name())? {
+        if says(directory, &name, content) {
             return Ok(name);
         }
         number += 1;
@@ -199,26 +198,6 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str) -> Result<String> {
     Ok(name)
 }
 
-/// Do two archives say the same? One that cannot be read says something else.
-fn has_same_content(directory: &Dir, name: &str, new: &str) -> Result<bool> {
-    let Ok(old) = directory.open_file(name) else { return Ok(false) };
-    let new = directory.open_file(new)?;
-    let (mut old, mut new) = (GzDecoder::new(&old), GzDecoder::new(&new));
-    let (mut first, mut second) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    loop {
-        let (Ok(length), Ok(other)) = (fill(&mut old, &mut first), fill(&mut new, &mut second))
-        else {
-            return Ok(false);
-        };
-        if first[..length] != second[..other] {
-            return Ok(false);
-        }
-        if length < first.len() {
-            return Ok(true);
-        }
-    }
-}
-
 fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Result<()> {
     let mut file = match files.open_file(name) {
         Ok(file) => file,
@@ -226,12 +205,15 @@ fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Re
         Err(error) => return Err(error.into()),
     };
     let label = serde_json::Value::from(label);
-    let mut piece = vec![0; PIECE];
+    let mut piece = Vec::with_capacity(PIECE);
     let mut offset = 0;
     loop {
-        let length = fill(&mut file, &mut piece)
+        piece.clear();
+        let length = (&mut file)
+            .take(PIECE as u64)
+            .read_to_end(&mut piece)
             .map_err(|e| herma_fs::Error::on("read", files.path(), e))?;
-        let data = BASE64.encode(&piece[..length]);
+        let data = BASE64.encode(&piece);
         writeln!(out, "{{\"file\": {label}, \"offset\": {offset}, \"base64\": \"{data}\"}}")?;
         offset += length;
         if length < PIECE {
@@ -240,32 +222,11 @@ fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Re
     }
 }
 
-fn fill(file: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match file.read(&mut buffer[done..]) {
-            Ok(0) => break,
-            Ok(length) => done += length,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
-/// What the archive says, as a number; an archive that cannot be read says something else.
-fn read_back(file: &File) -> Result<u64> {
-    let mut decoder = GzDecoder::new(file);
-    let mut buffer = vec![0; 1 << 16];
-    let mut seen = DefaultHasher::new();
-    loop {
-        match decoder.read(&mut buffer) {
-            Ok(0) => return Ok(seen.finish()),
-            Ok(length) => seen.write(&buffer[..length]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return Ok(0),
-        }
-    }
+/// Does an archive say what has this number? One that cannot be read says something else.
+fn says(directory: &Dir, name: &str, content: u64) -> bool {
+    let Ok(file) = directory.open_file(name) else { return false };
+    let mut read = Tee { out: std::io::sink(), seen: DefaultHasher::new() };
+    std::io::copy(&mut GzDecoder::new(file), &mut read).is_ok() && read.seen.finish() == content
 }
 
 /// Archives of sessions that are still there, because they changed or are still needed, go again.

@@ -6,8 +6,27 @@
 //! taken apart into the ids it could belong to, and those are looked up. An id with `*`, `/` or `..` in it
 //! so matches the file with literally that name, or none.
 
+use std::ffi::CStr;
+
+use herma_fs::dir::ListBuffer;
+use herma_fs::{Dir, FileKind};
+
+use crate::error::Result;
+
 /// The file in which the gateway keeps which conversation is which session. It is nobody's transcript.
 pub const GATEWAY_INDEX: &str = "sessions.json";
+
+/// Calls `each` with the names in a directory that are no directories, up to the first error.
+pub(crate) fn for_each(dir: &Dir, mut each: impl FnMut(&CStr) -> Result<()>) -> Result<()> {
+    let mut done = Ok(());
+    let listed = dir.for_each_entry(&mut ListBuffer::new(), |name, kind| {
+        if done.is_ok() && !matches!(kind, FileKind::Directory | FileKind::Special) {
+            done = each(name);
+        }
+    });
+    listed.map_err(|errno| herma_fs::Error::on("list", dir.path(), errno))?;
+    done
+}
 
 /// A session that a file could belong to, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use rusqlite::types::Value;
 
+use crate::db;
 use crate::db::Database;
 use crate::error::Result;
 use crate::filters::{Filter, last_active};
@@ -46,7 +47,5 @@ pub fn for_each(
 pub fn count(database: &Database, filter: &Filter) -> Result<u64> {
     let (condition, values) = filter.condition(database.schema());
     let sql = format!("SELECT COUNT(*) FROM main.sessions s WHERE {condition}");
-    let params = rusqlite::params_from_iter(values);
-    let count: i64 = database.connection().query_row(&sql, params, |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
+    db::count(database.connection(), &sql, rusqlite::params_from_iter(values))
 }

@@ -11,8 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock};
-use herma_fs::process::TempName;
-use herma_fs::publish::Temp;
+use herma_fs::publish::{Temp, sweep};
 use herma_fs::{Dir, lock};
 
 use crate::error::{Error, Result};
@@ -66,7 +65,7 @@ impl Workplace {
         // that did not get so far.
         sessions.sync()?;
         let place = Self { dir, _lock: lock };
-        sweep(&place.dir)?;
+        sweep(&place.dir);
         Ok(place)
     }
 
@@ -113,17 +112,6 @@ impl Workplace {
             _ => Ok(self.dir.sync()?),
         }
     }
-}
-
-/// Removes what killed processes were writing in a directory that only we write to.
-pub(crate) fn sweep(dir: &Dir) -> Result<()> {
-    for entry in dir.entries()? {
-        let owner = TempName::parse(entry.name.as_bytes());
-        if owner.is_some_and(|owner| !owner.owner_lives()) {
-            dir.remove_file(entry.name.as_c_str())?;
-        }
-    }
-    Ok(())
 }
 
 /// A list being written.

@@ -1,10 +1,10 @@
 //! How much there is.
 
-use herma_fs::dir::ListBuffer;
 use herma_fs::{Dir, FileKind};
 
 use crate::db::{Database, value};
 use crate::error::Result;
+use crate::{db, files};
 
 /// How much there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,10 +29,7 @@ pub struct Stats {
 
 /// Counts the rows, and the files if there is a directory of them.
 pub fn stats(database: &Database, files: Option<&Dir>) -> Result<Stats> {
-    let count = |sql: &str| -> Result<u64> {
-        let count: i64 = database.connection().query_row(sql, [], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
-    };
+    let count = |sql| db::count(database.connection(), sql, []);
     let mut stats = Stats {
         sessions: count("SELECT COUNT(*) FROM main.sessions")?,
         active: count("SELECT COUNT(*) FROM main.sessions WHERE ended_at IS NULL")?,
@@ -65,10 +62,7 @@ fn sources(database: &Database) -> Result<Vec<(String, u64)>> {
 }
 
 fn measure(dir: &Dir, stats: &mut Stats) -> Result<()> {
-    let listed = dir.for_each_entry(&mut ListBuffer::new(), |name, kind| {
-        if !matches!(kind, FileKind::File | FileKind::Unknown) {
-            return;
-        }
+    files::for_each(dir, |name| {
         // A file that went away meanwhile has no size.
         if let Ok(stat) = dir.stat_raw(name)
             && stat.kind == FileKind::File
@@ -76,7 +70,6 @@ fn measure(dir: &Dir, stats: &mut Stats) -> Result<()> {
             stats.files += 1;
             stats.file_bytes += stat.size;
         }
-    });
-    listed.map_err(|errno| herma_fs::Error::on("list", dir.path(), errno))?;
-    Ok(())
+        Ok(())
+    })
 }

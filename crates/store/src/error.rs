@@ -108,6 +108,19 @@ pub enum StoreError {
     Abandoned,
 }
 
+impl StoreError {
+    /// A file of the store, relative to it, that does not follow its format.
+    pub(crate) fn damaged_file(file: &str, what: impl Into<String>) -> Self {
+        Self::DamagedFile { file: file.to_owned(), what: what.into() }
+    }
+}
+
+/// An error with what the system said.
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
+    let source = error.source().map(|source| format!(": {source}"));
+    format!("{error}{}", source.unwrap_or_default())
+}
+
 fn holder_text(holder: Option<u32>) -> String {
     holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
 }

@@ -54,17 +54,21 @@ impl ObjectId {
 
     /// 40 hexadecimal digits.
     pub fn to_hex(self) -> String {
-        use fmt::Write;
-        self.0.iter().fold(String::with_capacity(40), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(&self.0)
     }
 
     /// Is this the id of no object?
     pub fn is_null(&self) -> bool {
         *self == Self::NULL
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 fn hex_value(digit: u8) -> Option<u8> {
@@ -95,13 +99,7 @@ pub struct ProjectId(String);
 impl ProjectId {
     /// The id of the project at this canonical path.
     pub fn of(canonical: &Path) -> Self {
-        let hash = sha2::Sha256::digest(canonical.as_os_str().as_bytes());
-        let hex = hash.iter().take(8).fold(String::new(), |mut hex, byte| {
-            use fmt::Write;
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        Self(hex)
+        Self(hex(&sha2::Sha256::digest(canonical.as_os_str().as_bytes())[..8]))
     }
 
     /// Reads an id back; `None` unless it is 16 lower-case hexadecimal digits.

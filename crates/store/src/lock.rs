@@ -9,7 +9,6 @@
 //! itself closes it, for a moment that is shorter than anyone would notice, and waits for those inside
 //! to leave; if one of them takes longer, the gate opens again. Nothing but fairness rests on the gate.
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock, Mode};
@@ -17,7 +16,7 @@ use herma_fs::{Dir, lock};
 
 use crate::ProjectId;
 use crate::error::StoreError;
-use crate::layout::{Access, StoreDirs, ensure_dir};
+use crate::layout::{Access, StoreDirs};
 
 /// The file whose lock every user of the store holds.
 const STORE: &str = "lock";
@@ -98,7 +97,7 @@ impl StoreDirs {
     /// Keeps others from saving or restoring this project while the guard lives.
     pub fn lock_project(&self, project: &ProjectId, wait: Duration) -> Result<Guard, StoreError> {
         let projects = &self.for_writing()?.projects;
-        let dir = ensure_dir(projects, OsStr::new(project.as_str()))?;
+        let dir = projects.ensure_private(project.as_str())?;
         let acquired = lock::acquire(&dir, "lock", Mode::Exclusive, wait)?;
         guard(acquired, &format!("project {project}"), wait)
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::error::StoreError;
+use super::error::{StoreError, in_full};
 use super::object::{EntryMode, Kind, TreeEntry};
 use super::objects::{ObjectError, Objects};
 use crate::ObjectId;
@@ -78,7 +78,7 @@ impl<'a, 'w> Transfer<'a, 'w> {
     fn open(&self, id: ObjectId) -> Level {
         let (entries, problem) = match self.from.read_tree(&id) {
             Ok(entries) => (entries, None),
-            Err(e) => (Vec::new(), Some(words(&e))),
+            Err(e) => (Vec::new(), Some(in_full(&e))),
         };
         Level { id, left: entries.into_iter(), problem }
     }
@@ -98,17 +98,10 @@ impl<'a, 'w> Transfer<'a, 'w> {
                 self.to.add(kind, &object.data)?;
                 None
             }
-            Ok(object) => Some(words(&ObjectError::wrong_kind(id, object.kind, kind))),
-            Err(e) => Some(words(&e)),
+            Ok(object) => Some(in_full(&ObjectError::wrong_kind(id, object.kind, kind))),
+            Err(e) => Some(in_full(&e)),
         };
         self.tried.insert((*id, kind), problem.clone());
         Ok(problem)
-    }
-}
-
-fn words(error: &ObjectError) -> String {
-    match error {
-        ObjectError::Fs(e) => format!("{e}: {}", e.source),
-        other => other.to_string(),
     }
 }

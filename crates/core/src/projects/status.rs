@@ -91,7 +91,7 @@ impl Engine {
         (status.store_bytes, status.store_disk_bytes) = (whole.bytes, whole.disk);
         status.size_limit = self.size_limit_of(&store.dirs)?;
         status.trash_bytes = trash::bytes(&store.dirs)?;
-        status.packs = store.objects.pack_names()?.len();
+        status.packs = store.objects.packs()?.len();
         status.last_cleaning = CleaningRecord::read(&store.dirs);
         let facts = self.facts(&store)?;
         let mut found = Vec::new();

@@ -96,8 +96,15 @@ fn read_blob(
     id: &ObjectId,
     room: &Room,
 ) -> Result<Option<Vec<u8>>, ObjectError> {
-    let content = objects.read_blob_if(id, |size| take(&room.to_read, size))?;
-    Ok(content.filter(|content| take(&room.to_keep, content.len() as u64)))
+    let (_, size) = objects.read_header(id)?;
+    if !take(&room.to_read, size) || !take(&room.to_keep, size) {
+        return Ok(None);
+    }
+    let object = objects.read(id)?;
+    match object.kind {
+        Kind::Blob => Ok(Some(object.data)),
+        kind => Err(ObjectError::wrong_kind(id, kind, Kind::Blob)),
+    }
 }
 
 /// Takes so much of what is left, if there is so much.

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::path::Arg;
 
-use crate::{Dir, Error, Result};
+use crate::{Dir, Result};
 
 impl Dir {
     /// Opens a directory, making what is missing of its path, for the owner only.
@@ -18,34 +18,30 @@ impl Dir {
                 (Ok(dir), ..) => break dir,
                 (Err(e), Some(name), Some(parent)) if e.is_not_found() => {
                     missing.push(name);
-                    present = parent;
+                    let is_here = parent.as_os_str().is_empty();
+                    present = if is_here { Path::new(".") } else { parent };
                 }
                 (Err(e), ..) => return Err(e),
             }
         };
         for name in missing.into_iter().rev() {
-            if dir.create_dir(name, 0o700)? {
-                dir.set_mode(name, 0o700)?;
-                dir.sync()?;
-            }
-            dir = dir.open_dir(name)?;
+            dir = dir.ensure_private(name)?;
         }
         Ok(dir)
     }
 
+    /// Makes and opens a directory with mode 0700, whatever the umask, and makes its name durable.
+    pub fn ensure_private(&self, name: impl Arg + Copy) -> Result<Self> {
+        if self.create_dir(name, 0o700)? {
+            self.ask_for_mode(name, 0o700)?;
+            self.sync()?;
+        }
+        self.open_dir(name)
+    }
+
     /// Opens (creating if need be) a file that lines are appended to, by several processes at once.
     pub fn open_append(&self, name: impl Arg + Copy) -> Result<File> {
-        let flags = OFlags::WRONLY
-            | OFlags::APPEND
-            | OFlags::CREATE
-            | OFlags::NOFOLLOW
-            | OFlags::CLOEXEC
-            | OFlags::NONBLOCK;
-        let fd =
-            rustix::fs::openat(self, name, flags, Mode::from_raw_mode(0o600)).map_err(|e| {
-                let name = name.to_string_lossy();
-                Error::on("open", &self.path().join(name.as_ref()), e)
-            })?;
-        Ok(File::from(fd))
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
+        self.open_with("open", name, flags)
     }
 }

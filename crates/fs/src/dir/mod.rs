@@ -325,19 +325,12 @@ impl Dir {
 
     /// Opens (creating if need be) a permanent file such as a lock, for reading and writing.
     pub fn open_permanent(&self, name: impl Arg + Copy) -> Result<File> {
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))
-            .map_err(|e| self.error("open", name, e))?;
-        Ok(File::from(fd))
+        self.open_with("open", name, OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK)
     }
 
     /// Opens a file that exists, for reading and writing.
     pub fn open_existing(&self, name: impl Arg + Copy) -> Result<File> {
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty())
-            .map_err(|e| self.error("open", name, e))?;
-        Ok(File::from(fd))
+        self.open_with("open", name, OFlags::RDWR | OFlags::NONBLOCK)
     }
 
     /// Where the symlink `name` points, as bytes.
@@ -356,11 +349,19 @@ impl Dir {
     /// Creates a file that must not exist, readable and writable by the owner only.
     pub fn create_new(&self, name: impl Arg + Copy) -> Result<File> {
         point();
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600))
-            .map_err(|e| self.error("create", name, e))?;
-        Ok(File::from(fd))
+        self.open_with("create", name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Opens a file, or makes it for its owner only; never through a link.
+    pub(super) fn open_with(
+        &self,
+        verb: &'static str,
+        name: impl Arg + Copy,
+        flags: OFlags,
+    ) -> Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o600));
+        opened.map(File::from).map_err(|e| self.error(verb, name, e))
     }
 
     /// Renames `name` to `to/new`, replacing what is there.

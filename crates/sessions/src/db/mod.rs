@@ -17,15 +17,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use herma_fs::{Dir, FileKind};
+use herma_fs::FileKind;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Transaction, TransactionBehavior,
 };
 
+pub use self::schema::KNOWN_VERSION;
 pub(crate) use self::schema::Schema;
-pub use self::schema::{KNOWN_VERSION, MADE_VERSION};
 use crate::error::{Error, Result};
 
 /// How long SQLite itself waits for a lock before it says that the database is busy.
@@ -60,20 +60,6 @@ impl Database {
             return Err(Error::NoDatabase(path.to_owned()));
         }
         refuse_special(path)?;
-        Self::open_existing(path, access)
-    }
-
-    /// Opens `path` for writing, making a database as Hermes would if there is none. Only its owner can
-    /// read a new one.
-    pub fn open_or_create(path: &Path) -> Result<Self> {
-        if herma_fs::stat_path(path)?.is_none() {
-            create(path)?;
-        }
-        refuse_special(path)?;
-        Self::open_existing(path, Access::Write)
-    }
-
-    fn open_existing(path: &Path, access: Access) -> Result<Self> {
         let connection = connect(path, access)?;
         let schema = Schema::read(&connection).map_err(|error| at(path, error))?;
         if let Some(what) = schema.missing() {
@@ -204,9 +190,7 @@ impl Database {
 
     /// A number the database keeps about itself, such as `page_count`.
     pub(crate) fn pragma_number(&self, name: &str) -> Result<u64> {
-        let sql = format!("PRAGMA main.{name}");
-        let number: i64 = self.connection.query_row(&sql, [], |row| row.get(0))?;
-        Ok(u64::try_from(number).unwrap_or(0))
+        count(&self.connection, &format!("PRAGMA main.{name}"), [])
     }
 
     /// The size of the database in bytes, as SQLite knows it.
@@ -214,6 +198,12 @@ impl Database {
         let pages = self.pragma_number("page_count")?;
         Ok(pages.saturating_mul(self.pragma_number("page_size")?))
     }
+}
+
+/// The number a query finds; 0 if it is negative.
+pub(crate) fn count(connection: &Connection, sql: &str, params: impl Params) -> Result<u64> {
+    let number: i64 = connection.query_row(sql, params, |row| row.get(0))?;
+    Ok(u64::try_from(number).unwrap_or(0))
 }
 
 /// SQLite would wait for ever for somebody to write to a FIFO, and reads devices as if they were files.
@@ -266,32 +256,6 @@ fn connect(path: &Path, access: Access) -> Result<Connection> {
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
-}
-
-fn create(path: &Path) -> Result<()> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Error::NoDatabase(path.to_owned()));
-    };
-    match Dir::open(parent)?.create_new(name) {
-        Ok(_) => {}
-        // Somebody was faster; what they made is what is opened.
-        Err(error) if error.is_exists() => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut connection = connect(path, Access::Write)?;
-    connection
-        .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
-        .map_err(|error| at(path, error.into()))?;
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(schema::TABLES)?;
-    for index in ["messages_fts", "messages_fts_trigram"] {
-        transaction.execute_batch(&schema::triggers(index))?;
-    }
-    let sql = "INSERT INTO schema_version (version)
-               SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM schema_version)";
-    transaction.execute(sql, [MADE_VERSION])?;
-    transaction.commit()?;
-    Ok(())
 }
 
 /// A random time, so that two writers who met do not meet again.

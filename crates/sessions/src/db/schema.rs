@@ -1,5 +1,4 @@
-//! What a session database looks like: the tables Hermes makes at version 11, and what of them an opened
-//! database really has.
+//! What a session database looks like: the tables and columns it really has.
 //!
 //! Older databases lack columns and newer ones have more. Nothing here insists on more than the tables
 //! and the few columns without which there are no sessions; a missing column reads as `NULL`.
@@ -10,59 +9,11 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Result;
 
-/// The newest schema version this crate may write to. What came after [`MADE_VERSION`] are columns, tables that
+/// The newest schema version this crate may write to. What came after version 11 are columns, tables that
 /// go with their session by themselves, notes that expire, a search index without a text of its own, and system
 /// prompts that sessions share; sessions and messages are deleted as before.
 pub const KNOWN_VERSION: i64 = 26;
-/// The version of a database that is made here. A newer Hermes brings it up to its own.
-pub const MADE_VERSION: i64 = 11;
-
-/// The tables of a new database.
-pub(super) const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS sessions (
-  id TEXT PRIMARY KEY, source TEXT NOT NULL, user_id TEXT, model TEXT, model_config TEXT,
-  system_prompt TEXT, parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL,
-  end_reason TEXT, message_count INTEGER DEFAULT 0, tool_call_count INTEGER DEFAULT 0,
-  input_tokens INTEGER DEFAULT 0, output_tokens INTEGER DEFAULT 0,
-  cache_read_tokens INTEGER DEFAULT 0, cache_write_tokens INTEGER DEFAULT 0,
-  reasoning_tokens INTEGER DEFAULT 0, billing_provider TEXT, billing_base_url TEXT,
-  billing_mode TEXT, estimated_cost_usd REAL, actual_cost_usd REAL, cost_status TEXT,
-  cost_source TEXT, pricing_version TEXT, title TEXT, api_call_count INTEGER DEFAULT 0,
-  FOREIGN KEY (parent_session_id) REFERENCES sessions(id));
-CREATE TABLE IF NOT EXISTS messages (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id),
-  role TEXT NOT NULL, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT,
-  timestamp REAL NOT NULL, token_count INTEGER, finish_reason TEXT, reasoning TEXT,
-  reasoning_content TEXT, reasoning_details TEXT, codex_reasoning_items TEXT,
-  codex_message_items TEXT);
-CREATE TABLE IF NOT EXISTS state_meta (key TEXT PRIMARY KEY, value TEXT);
-CREATE INDEX IF NOT EXISTS idx_sessions_source ON sessions(source);
-CREATE INDEX IF NOT EXISTS idx_sessions_parent ON sessions(parent_session_id);
-CREATE INDEX IF NOT EXISTS idx_sessions_started ON sessions(started_at DESC);
-CREATE INDEX IF NOT EXISTS idx_messages_session ON messages(session_id, timestamp);
-CREATE UNIQUE INDEX IF NOT EXISTS idx_sessions_title_unique
-  ON sessions(title) WHERE title IS NOT NULL;
-CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5(content);
-CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts_trigram
-  USING fts5(content, tokenize='trigram');
-";
-
-/// The triggers that keep one search index in step with the messages.
-pub(super) fn triggers(index: &str) -> String {
-    let text = "COALESCE(new.content, '') || ' ' || COALESCE(new.tool_name, '') || ' ' \
-                || COALESCE(new.tool_calls, '')";
-    let add = format!("INSERT INTO {index}(rowid, content) VALUES (new.id, {text});");
-    let remove = format!("DELETE FROM {index} WHERE rowid = old.id;");
-    format!(
-        "CREATE TRIGGER IF NOT EXISTS {index}_insert AFTER INSERT ON messages BEGIN {add} END;
-         CREATE TRIGGER IF NOT EXISTS {index}_delete AFTER DELETE ON messages BEGIN {remove} END;
-         CREATE TRIGGER IF NOT EXISTS {index}_update AFTER UPDATE ON messages
-           BEGIN {remove} {add} END;"
-    )
-}
-
-/// What an opened database has of all that.
+/// What an opened database has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schema {
     /// The version it names, if it names one.
@@ -147,19 +98,12 @@ impl Schema {
 
     /// The column of a session as SQL; `NULL` where there is none.
     pub(crate) fn session_column(&self, name: &str) -> String {
-        if self.session_columns.contains(name) {
-            format!("s.\"{name}\"")
-        } else {
-            "NULL".to_owned()
-        }
+        if self.has_session_column(name) { format!("s.\"{name}\"") } else { "NULL".to_owned() }
     }
 
     /// The column of a message as SQL; `NULL` where there is none.
     pub(crate) fn message_column(&self, name: &str) -> String {
-        if self.message_columns.contains(name) {
-            format!("m.\"{name}\"")
-        } else {
-            "NULL".to_owned()
-        }
+        let is_there = self.message_columns.contains(name);
+        if is_there { format!("m.\"{name}\"") } else { "NULL".to_owned() }
     }
 }

@@ -5,7 +5,6 @@
 
 use std::ffi::CStr;
 
-use herma_fs::dir::ListBuffer;
 use herma_fs::{Dir, FileKind};
 
 use crate::db::{Database, value};
@@ -31,16 +30,7 @@ pub(crate) fn find_recent(
     let (Some(dir), Some(since)) = (files, since) else { return Ok(()) };
     let transaction = connection.unchecked_transaction()?;
     let candidate = format!("SELECT EXISTS ({candidate})");
-    let mut trouble = None;
-    let listed = dir.for_each_entry(&mut ListBuffer::new(), |name, kind| {
-        if trouble.is_none() && matches!(kind, FileKind::File | FileKind::Unknown) {
-            trouble = look_at(database, dir, name, since, &candidate).err();
-        }
-    });
-    listed.map_err(|errno| herma_fs::Error::on("list", dir.path(), errno))?;
-    if let Some(error) = trouble {
-        return Err(error);
-    }
+    files::for_each(dir, |name| look_at(database, dir, name, since, &candidate))?;
     transaction.commit()?;
     Ok(())
 }

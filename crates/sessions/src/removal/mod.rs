@@ -25,15 +25,15 @@ use rusqlite::types::ValueRef;
 use crate::db::{Database, value};
 use crate::error::Result;
 use crate::filters::Filter;
-use crate::index;
 use crate::pending::{Left, Workplace};
+use crate::{db, index};
 
 pub(crate) use self::rows::is_gone;
 
 /// At most this many things that stayed are named.
 pub(crate) const NAMED: usize = 1000;
 
-/// What a deletion did.
+/// What a deletion did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Sessions whose rows are gone.
@@ -74,28 +74,17 @@ pub struct FileLeft {
     pub why: String,
 }
 
-/// What a deletion would do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Sessions whose rows would go.
-    pub sessions: u64,
-    /// Their messages.
-    pub messages: u64,
-    /// Their files.
-    pub files: u64,
-    /// The bytes of these files.
-    pub bytes: u64,
-    /// Sessions that would stay though the filter means them, the first thousand.
-    pub kept: Vec<Kept>,
-}
-
 /// Counts what [`remove`] would remove. Changes nothing.
-pub(crate) fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) -> Result<Plan> {
+pub(crate) fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) -> Result<Removed> {
     let victims = Victims::new(database)?;
     let mut kept = Vec::new();
     let count = victims.choose(filter, files, &mut kept)?;
-    let mut plan =
-        Plan { sessions: count, messages: victims.count_messages()?, kept, ..Plan::default() };
+    let mut plan = Removed {
+        sessions: count,
+        messages: victims.count_messages()?,
+        kept,
+        ..Removed::default()
+    };
     if let Some(dir) = files {
         sweep::find(database, dir, sweep::Gone::Chosen)?;
         let (files, ends) = (sweep::measure(database, dir)?, sweep::measure_ends(database, dir)?);
@@ -200,15 +189,12 @@ impl<'d> Victims<'d> {
     }
 
     fn count(&self) -> Result<u64> {
-        let sql = "SELECT COUNT(*) FROM temp.victims";
-        let count: i64 = self.database.connection().query_row(sql, [], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        db::count(self.database.connection(), "SELECT COUNT(*) FROM temp.victims", [])
     }
 
     fn newest(&self) -> Result<u64> {
         let sql = "SELECT COALESCE(MAX(n), 0) FROM temp.victims";
-        let newest: i64 = self.database.connection().query_row(sql, [], |row| row.get(0))?;
-        Ok(u64::try_from(newest).unwrap_or(0))
+        db::count(self.database.connection(), sql, [])
     }
 
     /// Adds the sessions `filter` means, and tells how many. Those whose id is no text, and those whose
@@ -244,8 +230,7 @@ impl<'d> Victims<'d> {
         transaction.commit()?;
         self.spare_recent(filter, files, first, kept)?;
         let sql = "SELECT COUNT(*) FROM temp.victims WHERE n > ?1";
-        let count: i64 = connection.query_row(sql, [first as i64], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        db::count(connection, sql, [first as i64])
     }
 
     /// Takes out those of number `first` and later that have files written lately. What comes before has
@@ -279,8 +264,7 @@ impl<'d> Victims<'d> {
     fn count_messages(&self) -> Result<u64> {
         let sql = "SELECT COUNT(*) FROM main.messages
                    WHERE session_id IN (SELECT id FROM temp.victims)";
-        let count: i64 = self.database.connection().query_row(sql, [], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        db::count(self.database.connection(), sql, [])
     }
 
     fn write_down(&self, place: &Workplace) -> Result<()> {

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::ffi::CString;
 
-use herma_fs::dir::ListBuffer;
 use herma_fs::{Dir, FileKind};
 
 use crate::db::{Database, value};
@@ -102,27 +101,17 @@ fn for_each(
     mut each: impl FnMut(CString, u64),
 ) -> Result<()> {
     let listed: BTreeSet<String> = index::sessions(dir)?.into_iter().collect();
-    let mut trouble = None;
-    let listing = dir.for_each_entry(&mut ListBuffer::new(), |name, kind| {
-        if trouble.is_some() || !matches!(kind, FileKind::File | FileKind::Unknown) {
-            return;
-        }
-        match is_orphan(database, name.to_bytes(), &listed) {
-            Ok(false) => {}
+    files::for_each(dir, |name| {
+        if is_orphan(database, name.to_bytes(), &listed)?
             // A file that went away meanwhile is none.
-            Ok(true) => {
-                if let Ok(stat) = dir.stat_raw(name)
-                    && stat.kind == FileKind::File
-                    && now - stat.mtime as f64 / 1e9 > GRACE
-                {
-                    each(name.to_owned(), stat.size);
-                }
-            }
-            Err(error) => trouble = Some(error),
+            && let Ok(stat) = dir.stat_raw(name)
+            && stat.kind == FileKind::File
+            && now - stat.mtime as f64 / 1e9 > GRACE
+        {
+            each(name.to_owned(), stat.size);
         }
-    });
-    listing.map_err(|errno| herma_fs::Error::on("list", dir.path(), errno))?;
-    trouble.map_or(Ok(()), Err)
+        Ok(())
+    })
 }
 
 fn is_orphan(database: &Database, name: &[u8], listed: &BTreeSet<String>) -> Result<bool> {

@@ -6,10 +6,10 @@ use crate::db::Database;
 use crate::error::Result;
 use crate::filters::{Ended, Filter};
 use crate::removal;
-pub use crate::removal::{FileLeft, Kept, Plan, Removed};
+pub use crate::removal::{FileLeft, Kept, Removed};
 
 /// What [`prune`] would do. Changes nothing, and needs no database that can be written.
-pub fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) -> Result<Plan> {
+pub fn plan(database: &Database, files: Option<&Dir>, filter: &Filter) -> Result<Removed> {
     removal::plan(database, files, &ended(filter))
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rusqlite::types::Value;
 
 use super::{Kept, NAMED, Removed};
+use crate::db;
 use crate::db::{Database, search_index};
 use crate::error::{Error, Result};
 use crate::filters::Filter;
@@ -30,8 +31,7 @@ pub(super) fn delete(
     removed: &mut Removed,
 ) -> Result<()> {
     let sql = "SELECT COALESCE(MAX(n), 0) FROM temp.victims";
-    let newest: i64 = database.connection().query_row(sql, [], |row| row.get(0))?;
-    let end = u64::try_from(newest).unwrap_or(0);
+    let end = db::count(database.connection(), sql, [])?;
     let (mut after, mut size) = (after, FIRST_BATCH);
     while after < end {
         let range = Range { after, to: end.min(after + size) };

@@ -5,17 +5,13 @@
 
 use std::ffi::{CStr, CString};
 
-use herma_fs::dir::ListBuffer;
-use herma_fs::{Dir, FileKind};
+use herma_fs::Dir;
 
 use super::{FileLeft, NAMED, Removed};
 use crate::db::{Database, value};
 use crate::error::Result;
 use crate::files::{Claim, Form, Standing};
 use crate::{files, rewind};
-
-/// Names read from the table at once.
-const CHUNK: i64 = 4096;
 
 /// Which victims' files go?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +26,7 @@ pub(crate) enum Gone {
 pub(crate) fn find(database: &Database, dir: &Dir, gone: Gone) -> Result<()> {
     let connection = database.connection();
     let transaction = connection.unchecked_transaction()?;
-    let mut trouble = None;
-    let listed = dir.for_each_entry(&mut ListBuffer::new(), |name, kind| {
-        let may_be_file = matches!(kind, FileKind::File | FileKind::Symlink | FileKind::Unknown);
-        if trouble.is_none() && may_be_file {
-            trouble = judge(database, name.to_bytes(), gone).err();
-        }
-    });
-    listed.map_err(|errno| herma_fs::Error::on("list", dir.path(), errno))?;
-    if let Some(error) = trouble {
-        return Err(error);
-    }
+    files::for_each(dir, |name| judge(database, name.to_bytes(), gone))?;
     transaction.commit()?;
     Ok(())
 }
@@ -85,12 +71,10 @@ pub(crate) fn files_of(database: &Database, id: &str) -> Result<Vec<CString>> {
 /// How many files were found, and their bytes.
 pub(super) fn measure(database: &Database, dir: &Dir) -> Result<(u64, u64)> {
     let (mut files, mut bytes) = (0, 0);
-    for_each_chunk(database, |names| {
-        for name in names {
-            if let Some(stat) = dir.stat_opt(name.as_c_str())? {
-                files += 1;
-                bytes += stat.size;
-            }
+    for_each_found(database, |name| {
+        if let Some(stat) = dir.stat_opt(name)? {
+            files += 1;
+            bytes += stat.size;
         }
         Ok(())
     })?;
@@ -99,10 +83,8 @@ pub(super) fn measure(database: &Database, dir: &Dir) -> Result<(u64, u64)> {
 
 /// Removes the files that were found.
 pub(super) fn remove(database: &Database, dir: &Dir, removed: &mut Removed) -> Result<()> {
-    for_each_chunk(database, |names| {
-        for name in names {
-            remove_one(dir, name, removed);
-        }
+    for_each_found(database, |name| {
+        remove_one(dir, name, removed);
         Ok(())
     })
 }
@@ -164,24 +146,14 @@ pub(super) fn remove_ends(database: &Database, dir: &Dir, removed: &mut Removed)
     }
 }
 
-fn for_each_chunk(
-    database: &Database,
-    mut each: impl FnMut(&[CString]) -> Result<()>,
-) -> Result<()> {
-    let sql = "SELECT n, name FROM temp.doomed WHERE n > ?1 ORDER BY n LIMIT ?2";
-    let mut after = 0i64;
-    loop {
-        let mut statement = database.connection().prepare_cached(sql)?;
-        let mut rows = statement.query([after, CHUNK])?;
-        let mut names = Vec::new();
-        while let Some(row) = rows.next()? {
-            after = row.get(0)?;
-            // A name that was listed has no NUL in it.
-            names.extend(CString::new(row.get::<_, Vec<u8>>(1)?).ok());
+fn for_each_found(database: &Database, mut each: impl FnMut(&CStr) -> Result<()>) -> Result<()> {
+    let mut statement = database.connection().prepare("SELECT name FROM temp.doomed ORDER BY n")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        // A name that was listed has no NUL in it.
+        if let Ok(name) = CString::new(row.get::<_, Vec<u8>>(0)?) {
+            each(&name)?;
         }
-        if names.is_empty() {
-            return Ok(());
-        }
-        each(&names)?;
     }
+    Ok(())
 }

@@ -12,8 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock};
-use herma_fs::process::TempName;
-use herma_fs::publish::{Durability, write_file};
+use herma_fs::publish::{Durability, free_name, sweep, write_file};
 use herma_fs::trust::Distrust;
 use herma_fs::{Dir, Errno, FileKind, lock, trust};
 
@@ -39,9 +38,6 @@ const DIRECTORY: &str = "checkpoints";
 
 /// The longest such file worth reading.
 const MAX_MARK_BYTES: u64 = 64;
-
-/// How many files of one name are set aside in one second.
-const MAX_SET_ASIDE_NAMES: u32 = 10_000;
 
 /// The longest session id: with `.yaml` and a stamp it still is a file name.
 const MAX_ID_BYTES: usize = 200;
@@ -197,7 +193,7 @@ impl ResumeStore {
         if parent.stat_opt(name)?.is_some() {
             trust::is_real_directory(&parent, name)??;
         }
-        Self::trusted(private_dir(&parent, name)?)
+        Self::trusted(parent.ensure_private(name)?)
     }
 
     fn trusted(dir: Dir) -> Result<Self, ResumeError> {
@@ -332,44 +328,22 @@ impl ResumeStore {
             }
             Err(error) => return Err(ResumeError::Unwritable(error.to_string())),
         }
-        self.sweep();
+        // Directories of such names are the store's.
+        sweep(&self.dir);
         let name = session.file_name();
         let bytes = text.as_bytes();
         write_file(&self.dir, &self.dir, &name, bytes, Durability::Synced)?;
         Ok(())
     }
 
-    /// Removes what killed writers left. A file that cannot go now goes next time.
-    fn sweep(&self) {
-        for entry in self.dir.entries().unwrap_or_default() {
-            let owner = TempName::parse(entry.name.to_bytes());
-            if owner.is_some_and(|owner| !owner.owner_lives()) {
-                // Directories of such names are the store's.
-                let _ = self.dir.remove_file(entry.name.as_c_str());
-            }
-        }
-    }
-
     fn set_aside_locked(&self, name: &str, now: &Now) -> Result<String, ResumeError> {
-        let to = private_dir(&self.dir, SET_ASIDE)?;
-        let stamp = now.stamp();
-        let mut number = 1;
-        loop {
-            let new = match number {
-                1 => format!("{stamp}-{name}"),
-                _ => format!("{stamp}-{number}-{name}"),
-            };
-            match self.dir.rename_new(name, &to, &*new) {
-                Ok(()) => {
-                    // ORDER: it is there for certain before its absence here is.
-                    to.sync()?;
-                    self.dir.sync()?;
-                    return Ok(format!("{SET_ASIDE}/{new}"));
-                }
-                Err(e) if e.is_exists() && number < MAX_SET_ASIDE_NAMES => number += 1,
-                Err(e) => return Err(e.into()),
-            }
-        }
+        let to = self.dir.ensure_private(SET_ASIDE)?;
+        let put = |new: &str| self.dir.rename_new(name, &to, new);
+        let new = free_name(&now.stamp(), name, put)?;
+        // ORDER: it is there for certain before its absence here is.
+        to.sync()?;
+        self.dir.sync()?;
+        Ok(format!("{SET_ASIDE}/{new}"))
     }
 
     fn lock(&self) -> Result<Option<Lock>, ResumeError> {
@@ -399,7 +373,7 @@ fn parse(bytes: Vec<u8>) -> Result<Record, Problem> {
     let text =
         String::from_utf8(bytes).map_err(|_| Problem::Damaged("it is not UTF-8".to_owned()))?;
     let value = yaml::read(&text).map_err(|error| {
-        if error.is_only_unknown() {
+        if error.is_only_unknown {
             Problem::Foreign(error.to_string())
         } else {
             Problem::Damaged(error.to_string())
@@ -411,15 +385,6 @@ fn parse(bytes: Vec<u8>) -> Result<Record, Problem> {
         Value::List(_) => Err(Problem::NotARecord("a list")),
         _ => Err(Problem::NotARecord("one value")),
     }
-}
-
-/// Makes and opens a directory only its owner can look into, and makes its name durable.
-fn private_dir(parent: &Dir, name: &str) -> herma_fs::Result<Dir> {
-    if parent.create_dir(name, 0o700)? {
-        parent.set_mode(name, 0o700)?;
-        parent.sync()?;
-    }
-    parent.open_dir(name)
 }
 
 #[cfg(test)]

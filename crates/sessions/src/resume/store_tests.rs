@@ -134,7 +134,7 @@ fn links_directories_and_strange_names_are_somebody_elses() {
 fn what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not() {
     let (_temp, base, store) = store();
     let dead = "tmp-0000000a-1-1-1-1";
-    let living = TempName::next().to_string();
+    let living = herma_fs::process::TempName::next().to_string();
     std::fs::write(base.join(dead), "half").unwrap();
     std::fs::write(base.join(&living), "half").unwrap();
     store.save(&id("s"), &record("t"), &now()).unwrap();

@@ -119,20 +119,14 @@ impl Update {
     pub fn into_record(self, session: &SessionId, now: &Now) -> Record {
         let mut record = Record::default();
         record.set("session_id", session.as_str());
-        if let Some(parent) = self.parent {
-            record.set("parent_session_id", parent);
-        }
-        record.set("task", self.task.unwrap_or_default());
-        record.set("status", self.status.as_deref().unwrap_or(IN_PROGRESS));
+        record.set("task", "");
+        record.set("status", IN_PROGRESS);
         record.set("created", now.iso());
-        record.set("updated", now.iso());
-        record.set("progress", Value::List(self.progress));
-        record.set("state", Value::Map(self.state));
-        record.set("decisions", Value::List(self.decisions));
-        record.set("blocked", Value::List(self.blocked.unwrap_or_default()));
-        let unresolved = self.unresolved.unwrap_or_default();
-        record.set("unresolved", Value::List(unresolved));
-        set_all(&mut record, &self.other);
+        record.set("state", Value::Map(Map::new()));
+        for key in ["progress", "decisions", "blocked", "unresolved"] {
+            record.set(key, Value::List(Vec::new()));
+        }
+        self.apply(&mut record, now);
         record
     }
 

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock};
-use herma_fs::publish::{Durability, write_file};
+use herma_fs::publish::{Durability, sweep, write_file};
 use herma_fs::{Dir, lock};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,6 @@ use super::intent::{Aim, Arrival, Due, EndName, Intent, Place};
 use super::kept::Kept;
 use crate::db::Database;
 use crate::error::{Error, Result};
-use crate::pending;
 
 /// Where the ends are, in the directory of the transcripts.
 pub const DIRECTORY: &str = "rewound";
@@ -89,7 +88,7 @@ impl Ends {
             Acquired::Busy { holder } => return Err(Error::OtherMove { holder }),
             Acquired::Unsupported => return Err(Error::NoLocks(dir.path().to_owned())),
         };
-        pending::sweep(&dir)?;
+        sweep(&dir);
         Ok(Self { dir, project: project.to_owned(), _lock: Some(lock) })
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use herma_fs::Dir;
@@ -16,6 +16,7 @@ use rusqlite::{OptionalExtension, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{Place, TranscriptMark};
+use crate::db;
 use crate::db::value;
 use crate::error::{Error, Result};
 use base64::Engine;
@@ -93,13 +94,13 @@ impl Cut {
         let columns: Vec<String> = columns.into_iter().map(str::to_owned).collect();
         let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id > ?2";
         let params = rusqlite::params![session, mark.message_id];
-        let rows: i64 = transaction.query_row(sql, params, |row| row.get(0))?;
+        let rows = db::count(transaction, sql, params)?;
         let before = counters(transaction, session)?;
         let calls = cut_tool_calls(transaction, session, mark, &columns)?;
         let less =
             |count: Option<i64>, cut: i64| count.map(|count| count.saturating_sub(cut).max(0));
         let after = Counters {
-            message_count: less(before.message_count, rows),
+            message_count: less(before.message_count, rows as i64),
             tool_call_count: less(before.tool_call_count, calls),
         };
         Ok(Self {
@@ -108,7 +109,7 @@ impl Cut {
             mark,
             jsonl,
             columns,
-            rows: u64::try_from(rows).unwrap_or(0),
+            rows,
             before,
             after,
         })
@@ -219,8 +220,8 @@ impl Kept {
         };
         let path = keep_in.path().join(name);
         let bad = |what| Error::BadFile { path: path.clone(), what };
-        let mut lines = Lines::new(&file);
-        let first = lines.next(&path)?.ok_or_else(|| bad("it is empty"))?;
+        let mut lines = Lines(BufReader::new(&file), &path);
+        let first = lines.next()?.ok_or_else(|| bad("it is empty"))?;
         let cut: Cut = serde_json::from_slice(&first).map_err(|_| bad("it is something else"))?;
         if cut.schema != SCHEMA || cut.jsonl.is_some_and(|(start, end)| start > end) {
             return Err(bad("it is something else"));
@@ -228,7 +229,7 @@ impl Kept {
         let number = cut.columns.iter().position(|column| column == "id");
         let (mut rows, mut count, mut tail) = (BTreeMap::new(), 1, 0u64);
         loop {
-            let line = lines.next(&path)?.ok_or_else(|| bad("its end is missing"))?;
+            let line = lines.next()?.ok_or_else(|| bad("its end is missing"))?;
             match serde_json::from_slice(&line).map_err(|_| bad("a line cannot be read"))? {
                 Line::Row(values) if values.len() == cut.columns.len() => {
                     let Some(Exact::Integer(id)) = number.map(|index| &values[index]) else {
@@ -270,9 +271,11 @@ impl Kept {
 
     /// Calls `each` with the tail of the transcript, piece by piece.
     pub(crate) fn for_each_piece(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let mut lines = Lines::new(&self.file);
-        lines.next(&self.path)?;
-        while let Some(line) = lines.next(&self.path)? {
+        let start = (&self.file).rewind();
+        start.map_err(|e| herma_fs::Error::on("read", &self.path, e))?;
+        let mut lines = Lines(BufReader::new(&self.file), &self.path);
+        lines.next()?;
+        while let Some(line) = lines.next()? {
             if let Ok(Line::Tail(piece)) = serde_json::from_slice(&line) {
                 each(&BASE64.decode(&piece).unwrap_or_default())?;
             }
@@ -411,34 +414,14 @@ fn write_tail(
     Ok(Ok(lines))
 }
 
-/// The lines of a file, from its beginning.
-struct Lines<'f> {
-    reader: BufReader<At<'f>>,
-}
+/// The lines of a file, and where it is.
+struct Lines<'f>(BufReader<&'f File>, &'f Path);
 
-/// Reads an open file by offset, so that it can be read any number of times.
-struct At<'f> {
-    file: &'f File,
-    offset: u64,
-}
-
-impl Read for At<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let length = herma_fs::file::read_at(self.file, buffer, self.offset)?;
-        self.offset += length as u64;
-        Ok(length)
-    }
-}
-
-impl<'f> Lines<'f> {
-    fn new(file: &'f File) -> Self {
-        Self { reader: BufReader::new(At { file, offset: 0 }) }
-    }
-
-    fn next(&mut self, path: &Path) -> Result<Option<Vec<u8>>> {
+impl Lines<'_> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        let read = (&mut self.reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-        read.map_err(|e| herma_fs::Error::on("read", path, e))?;
+        let read = (&mut self.0).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
+        read.map_err(|e| herma_fs::Error::on("read", self.1, e))?;
         Ok((line.pop() == Some(b'\n')).then_some(line))
     }
 }

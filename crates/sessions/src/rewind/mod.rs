@@ -15,7 +15,7 @@ mod of_sessions;
 
 use herma_fs::Dir;
 use rusqlite::types::ToSql;
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::{Deserialize, Serialize};
 
 pub use self::ends::{DIRECTORY, Ends, Followed};
@@ -24,6 +24,7 @@ use self::jsonl::{Jsonl, jsonl_length, jsonl_name};
 pub use self::jsonl::{LeftAlone, left_alone};
 use self::kept::{Cut, Kept};
 pub(crate) use self::of_sessions::for_each_end;
+use crate::db;
 use crate::db::{Database, search_index, value};
 use crate::error::{Error, Result};
 
@@ -57,14 +58,10 @@ pub fn plan(
     check(database, sessions_dir, session, mark)?;
     let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id > ?2";
     let params = rusqlite::params![session, mark.message_id];
-    let messages =
-        database.connection().query_row(sql, params, |row| Ok(value::integer(row.get_ref(0)?)))?;
+    let messages = db::count(database.connection(), sql, params)?;
     let length = sessions_dir.map(|dir| jsonl_length(dir, session));
     let length = length.transpose()?.flatten().unwrap_or(0);
-    Ok(Rewound {
-        messages: u64::try_from(messages).unwrap_or(0),
-        jsonl_bytes: length.saturating_sub(mark.jsonl_bytes.unwrap_or(0)),
-    })
+    Ok(Rewound { messages, jsonl_bytes: length.saturating_sub(mark.jsonl_bytes.unwrap_or(0)) })
 }
 
 /// How far the conversation of this session has come; `None` if there is no such session.
@@ -98,13 +95,7 @@ pub fn check(
     session: &str,
     mark: TranscriptMark,
 ) -> Result<()> {
-    let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id <= ?2";
-    let count = database.connection().query_row(
-        sql,
-        rusqlite::params![session, mark.message_id],
-        |row| Ok(value::integer(row.get_ref(0)?)),
-    )?;
-    if u64::try_from(count).ok() != Some(mark.messages) {
+    if count_before(database.connection(), session, mark)? != mark.messages {
         return Err(went_on(session, "messages from before the mark are gone or new"));
     }
     let (Some(dir), Some(bytes), Some(name)) =
@@ -281,14 +272,15 @@ fn check_before(transaction: &Transaction<'_>, session: &str, mark: TranscriptMa
     if !transaction.query_row(exists, [session], |row| row.get(0))? {
         return Err(Error::NotFound(session.to_owned()));
     }
-    let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id <= ?2";
-    let count: i64 =
-        transaction
-            .query_row(sql, rusqlite::params![session, mark.message_id], |row| row.get(0))?;
-    if u64::try_from(count).ok() == Some(mark.messages) {
+    if count_before(transaction, session, mark)? == mark.messages {
         return Ok(());
     }
     Err(went_on(session, "earlier messages are gone or new"))
+}
+
+fn count_before(connection: &Connection, session: &str, mark: TranscriptMark) -> Result<u64> {
+    let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id <= ?2";
+    db::count(connection, sql, rusqlite::params![session, mark.message_id])
 }
 
 /// After the mark there must be nothing but what was kept.

@@ -6,9 +6,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::ObjectId;
+use crate::layout::StoreDirs;
+use crate::merge::GcError;
 use crate::object::Kind;
 use crate::object::commit::receipt_of;
-use crate::objects::{ObjectError, Objects};
+use crate::objects::Objects;
 use crate::verify::Survey;
 
 /// What a ref leads to, as far as nothing before it does.
@@ -21,12 +23,13 @@ struct Root<'r> {
 
 /// The refs that need one of the `lost` objects. What several refs name counts for the first of them, which
 /// is the checkpoint's own.
-pub(crate) fn refs_needing(
+pub fn refs_needing(
+    dirs: &StoreDirs,
     objects: &Objects,
-    refs: &[(String, ObjectId)],
-    shallow: &BTreeSet<ObjectId>,
     lost: &BTreeSet<ObjectId>,
-) -> Result<Vec<String>, ObjectError> {
+) -> Result<Vec<String>, GcError> {
+    let refs = &dirs.refs().list("refs")?.refs;
+    let shallow = &dirs.shallow().read()?;
     let named: HashSet<ObjectId> = refs.iter().map(|(_, id)| *id).collect();
     let mut survey = Survey::new(objects);
     let mut seen = HashSet::new();

@@ -112,7 +112,7 @@ impl Litter {
                 holds_objects(name).then_some(Kind::SetAside)
             })?);
         }
-        Ok(Self { places, trashed: trash::directories(dirs)? })
+        Ok(Self { places, trashed: trash::paths(dirs)? })
     }
 
     /// Is there nothing?

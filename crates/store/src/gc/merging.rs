@@ -2,7 +2,6 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use herma_fs::Errno;
 use herma_fs::publish::Durability;
 
 use super::inventory::Inventory;
@@ -11,7 +10,7 @@ use super::victims::Thoroughness;
 use super::{CollectOptions, CollectStage, Collected, Report, victims};
 use crate::gc::GcError;
 use crate::layout::StoreDirs;
-use crate::merge::{MergeError, MergeOptions, Merged, Wanted};
+use crate::merge::{MergeOptions, Merged, Wanted};
 use crate::objects::Objects;
 use crate::{ObjectId, StoreError, merge};
 
@@ -189,12 +188,9 @@ impl<'a> Merge<'a> {
                 self.check_written(&merged.name.to_string(), wanted)?;
                 Ok(Some(merged))
             }
-            Ok(None) | Err(MergeError::TooLarge) => Ok(None),
-            Err(MergeError::Store(e)) if is_disk_full(&e) => Ok(None),
-            Err(MergeError::Cancelled) => Err(GcError::Cancelled),
-            Err(MergeError::Threads(what)) => Err(GcError::Threads(what)),
-            Err(MergeError::Object(e)) => Err(e.into()),
-            Err(MergeError::Store(e)) => Err(e.into()),
+            Ok(None) | Err(GcError::TooLarge) => Ok(None),
+            Err(GcError::Store(StoreError::Fs(e))) if e.is_full() => Ok(None),
+            Err(e) => Err(e),
         }
     }
 
@@ -278,12 +274,5 @@ impl<'a> Merge<'a> {
             }
         }
         Ok(found)
-    }
-}
-
-fn is_disk_full(error: &StoreError) -> bool {
-    match error {
-        StoreError::Fs(e) => matches!(e.errno(), Some(Errno::NOSPC | Errno::DQUOT)),
-        _ => false,
     }
 }

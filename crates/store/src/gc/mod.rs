@@ -27,6 +27,7 @@ pub mod victims;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+pub use damaged_refs::refs_needing;
 use inventory::Inventory;
 pub use inventory::{LooseFile, loose_files};
 use litter::Litter;
@@ -36,31 +37,10 @@ use sweeping::Sweep;
 pub use victims::Thoroughness;
 
 use crate::layout::StoreDirs;
+pub use crate::merge::GcError;
 use crate::objects::{ObjectError, Objects};
 use crate::repair::set_aside::SetAside;
-use crate::threads::NoThreads;
 use crate::{ObjectId, StoreError};
-
-/// Why a collection, or a walk over what is alive, ended early.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GcError {
-    /// The caller did not want to go on.
-    #[error("stopped")]
-    Cancelled,
-    /// The threads could not be started.
-    #[error("could not start threads: {0}")]
-    Threads(#[from] NoThreads),
-    /// An object could not be read.
-    #[error(transparent)]
-    Object(#[from] ObjectError),
-    /// The store could not be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The file system refused.
-    #[error(transparent)]
-    Fs(#[from] herma_fs::Error),
-}
 
 /// How to collect.
 #[derive(Clone, Debug)]
@@ -261,17 +241,6 @@ fn mark_all<'a>(
             return Ok((walk, inventory));
         }
     }
-}
-
-/// The refs that need one of these objects.
-pub fn refs_needing(
-    dirs: &StoreDirs,
-    objects: &Objects,
-    ids: &BTreeSet<ObjectId>,
-) -> Result<Vec<String>, GcError> {
-    let refs = dirs.refs().list("refs")?.refs;
-    let shallow = dirs.shallow().read()?;
-    Ok(damaged_refs::refs_needing(objects, &refs, &shallow, ids)?)
 }
 
 /// The refs that need one of these objects, which cannot be read; never none.

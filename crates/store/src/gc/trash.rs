@@ -6,7 +6,7 @@
 //! collection finds that out while marking, and moves it back: nothing but a rename.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use herma_fs::{Dir, FileKind};
 
 use crate::ObjectId;
 use crate::gc::GcError;
-use crate::layout::{HermaDirs, StoreDirs, ensure_dir};
+use crate::layout::{HermaDirs, StoreDirs};
 use crate::repair::recover;
 use crate::repair::set_aside::SetAside;
 
@@ -47,7 +47,7 @@ impl<'a> Trash<'a> {
         let Some(stat) = from.stat_opt(name)? else { return Ok(()) };
         if self.dir.is_none() {
             let name = format!("{:08}", self.number);
-            self.dir = ensure_dir(&self.herma.trash, name.as_ref()).ok();
+            self.dir = self.herma.trash.ensure_private(name.as_str()).ok();
         }
         let moved = self.dir.as_ref().map(|to| from.rename_new(name, to, new)).transpose();
         match moved {
@@ -61,7 +61,7 @@ impl<'a> Trash<'a> {
     /// Takes a pack out of use.
     pub fn put_pack(&mut self, packs: &Dir, stem: &str) -> Result<(), GcError> {
         for part in PARTS {
-            let name = std::ffi::CString::new(format!("{stem}.{part}"));
+            let name = CString::new(format!("{stem}.{part}"));
             if let Ok(name) = name {
                 self.put(packs, &name, &name)?;
             }
@@ -79,12 +79,24 @@ fn numbers(herma: &HermaDirs) -> Result<Vec<u64>, GcError> {
     Ok(ours.filter_map(|name| name.parse().ok()).collect())
 }
 
+/// The directories in the trash: their names, and open.
+fn directories(herma: &HermaDirs) -> Result<Vec<(CString, Dir)>, GcError> {
+    let mut found = Vec::new();
+    for entry in herma.trash.entries()? {
+        let stat = herma.trash.stat_opt(entry.name.as_c_str())?;
+        if stat.is_some_and(|stat| stat.kind == FileKind::Directory) {
+            let dir = herma.trash.open_dir(entry.name.as_c_str())?;
+            found.push((entry.name, dir));
+        }
+    }
+    Ok(found)
+}
+
 /// How many bytes are in the trash.
 pub fn bytes(dirs: &StoreDirs) -> Result<u64, GcError> {
     let Some(herma) = dirs.herma() else { return Ok(0) };
     let mut sum = 0;
-    for entry in herma.trash.entries()? {
-        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else { continue };
+    for (_, dir) in directories(herma)? {
         for entry in dir.entries()? {
             let stat = dir.stat_opt(entry.name.as_c_str())?;
             sum += stat.map_or(0, |stat| stat.size);
@@ -94,16 +106,10 @@ pub fn bytes(dirs: &StoreDirs) -> Result<u64, GcError> {
 }
 
 /// The directories in the trash, beginning at the store's own directory.
-pub fn directories(dirs: &StoreDirs) -> Result<Vec<PathBuf>, GcError> {
+pub fn paths(dirs: &StoreDirs) -> Result<Vec<PathBuf>, GcError> {
     let Some(herma) = dirs.herma() else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for entry in herma.trash.entries()? {
-        if open_if_dir(&herma.trash, &entry.name)?.is_some() {
-            let name = entry.name.to_string_lossy();
-            found.push(PathBuf::from(format!("store/herma/trash/{name}")));
-        }
-    }
-    Ok(found)
+    let path = |name: &CStr| PathBuf::from(format!("store/herma/trash/{}", name.to_string_lossy()));
+    Ok(directories(herma)?.iter().map(|(name, _)| path(name)).collect())
 }
 
 /// Deletes what has been in the trash for at least `grace`; says how many bytes that were.
@@ -113,8 +119,7 @@ pub fn empty(dirs: &StoreDirs, grace: Duration) -> Result<u64, GcError> {
     let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
     let mut freed = 0;
     let mut is_synced = false;
-    for entry in herma.trash.entries()? {
-        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else { continue };
+    for (name, dir) in directories(herma)? {
         // A time in the future says that the clock was set back; the wait is over then, because what
         // really protects savers is the lock under which these files were put here.
         let age = now.saturating_sub(dir.stat_self()?.mtime);
@@ -127,16 +132,9 @@ pub fn empty(dirs: &StoreDirs, grace: Duration) -> Result<u64, GcError> {
             dirs.store().sync_file_system()?;
         }
         drop(dir);
-        freed += herma.trash.remove_tree(entry.name.as_c_str())?;
+        freed += herma.trash.remove_tree(&name)?;
     }
     Ok(freed)
-}
-
-fn open_if_dir(trash: &Dir, name: &CStr) -> Result<Option<Dir>, GcError> {
-    match trash.stat_opt(name)? {
-        Some(stat) if stat.kind == FileKind::Directory => Ok(Some(trash.open_dir(name)?)),
-        _ => Ok(None),
-    }
 }
 
 /// Moves packs and loose objects back that hold one of these objects; says how many files that were.
@@ -147,8 +145,7 @@ pub fn bring_back(
 ) -> Result<usize, GcError> {
     let herma = dirs.for_writing()?;
     let mut brought = 0;
-    for entry in herma.trash.entries()? {
-        let Some(dir) = open_if_dir(&herma.trash, &entry.name)? else { continue };
+    for (_, dir) in directories(herma)? {
         for entry in dir.entries()? {
             let id = ObjectId::from_hex(entry.name.to_bytes());
             let Some(id) = id.filter(|id| missing.contains(id)) else { continue };
@@ -157,7 +154,7 @@ pub fn bring_back(
                 continue;
             }
             let hex = id.to_hex();
-            let fan = ensure_dir(dirs.objects(), hex[..2].as_ref())?;
+            let fan = dirs.objects().ensure_private(&hex[..2])?;
             if fan.stat_opt(&hex[2..])?.is_some() {
                 set_aside.take_as(&fan, &hex[2..], &hex)?;
             }

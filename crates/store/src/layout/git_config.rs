@@ -12,22 +12,9 @@ use crate::error::StoreError;
 const HARMLESS_EXTENSIONS: [&str; 4] =
     ["preciousobjects", "noop", "worktreeconfig", "partialclone"];
 
-/// What the scan of a `config` found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scan {
-    keys: BTreeSet<String>,
-}
-
-impl Scan {
-    /// Does it say anything about this `section.key`, in lower case?
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.keys.contains(key)
-    }
-}
-
-/// Refuses a configuration that names git features Herma does not know.
-pub(crate) fn scan(config: &[u8]) -> Result<Scan, StoreError> {
-    let mut found = Scan::default();
+/// The keys of a configuration, `section.key` in lower case. One that names git features Herma does not know is refused.
+pub(crate) fn scan(config: &[u8]) -> Result<BTreeSet<String>, StoreError> {
+    let mut found = BTreeSet::new();
     for (key, value) in settings(config)? {
         let known = match key.as_str() {
             "core.repositoryformatversion" => matches!(value.as_str(), "0" | "1"),
@@ -40,20 +27,14 @@ pub(crate) fn scan(config: &[u8]) -> Result<Scan, StoreError> {
         if !known {
             return Err(StoreError::UnknownGitFeature { key });
         }
-        found.keys.insert(key);
+        found.insert(key);
     }
     Ok(found)
 }
 
-/// The keys of a configuration, if it can be read.
-pub(crate) fn keys(config: &[u8]) -> Option<BTreeSet<String>> {
-    let settings = settings(config).ok()?;
-    Some(settings.into_iter().map(|(key, _)| key).collect())
-}
-
 /// All `section.key` and value pairs, names in lower case, values unquoted and in lower case.
 fn settings(config: &[u8]) -> Result<Vec<(String, String)>, StoreError> {
-    let bad = |what: &str| StoreError::DamagedFile { file: "config".into(), what: what.into() };
+    let bad = |what: &str| StoreError::damaged_file("config", what);
     let text = std::str::from_utf8(config).map_err(|_| bad("it is not text"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines();
@@ -139,7 +120,8 @@ fn read_value<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> 
 
 /// Does a configuration that is not understood lack what every store has, so that it was once another?
 pub(crate) fn is_garbled(config: &[u8]) -> bool {
-    keys(config).is_none_or(|keys| !keys.contains("extensions.preciousobjects"))
+    let is_ours = |(key, _): &(String, String)| key == "extensions.preciousobjects";
+    !settings(config).is_ok_and(|settings| settings.iter().any(is_ours))
 }
 
 #[cfg(test)]
@@ -176,11 +158,11 @@ mod tests {
     fn ordinary_configurations_are_accepted() {
         let plain =
             "[core]\n\trepositoryformatversion = 0\n[extensions]\n\tpreciousObjects = true\n";
-        assert!(scan(plain.as_bytes()).unwrap().has("extensions.preciousobjects"));
+        assert!(scan(plain.as_bytes()).unwrap().contains("extensions.preciousobjects"));
         let remote = "[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha1\n\
                       [remote \"a\\\"]b\"]\n\turl = \"x;y\" # no\n[user]\n\tname = Hermes Checkpoint\n";
-        assert!(!scan(remote.as_bytes()).unwrap().has("extensions.preciousobjects"));
-        assert!(!scan(b"").unwrap().has("extensions.preciousobjects"));
+        assert!(!scan(remote.as_bytes()).unwrap().contains("extensions.preciousobjects"));
+        assert!(!scan(b"").unwrap().contains("extensions.preciousobjects"));
     }
 
     #[test]

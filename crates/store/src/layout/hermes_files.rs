@@ -55,7 +55,7 @@ pub(crate) fn complete_config(store: &Dir) -> Result<bool, StoreError> {
 
 fn missing_settings(config: &[u8]) -> Result<String, StoreError> {
     let scan = git_config::scan(config)?;
-    let missing = SETTINGS.iter().filter(|(key, _)| !scan.has(key));
+    let missing = SETTINGS.iter().filter(|(key, _)| !scan.contains(*key));
     Ok(missing.map(|(_, text)| *text).collect())
 }
 

@@ -119,47 +119,39 @@ impl StoreDirs {
     }
 }
 
-/// One step of making a store.
-#[derive(Clone, Copy)]
-enum Step {
-    Directory(&'static str),
-    File(&'static str, fn() -> String),
-}
-
-/// Everything a store consists of, in the order it is made.
-const STEPS: [Step; 18] = [
+/// The directories every store is made with, in the order they are made.
+#[rustfmt::skip]
+pub(crate) const DIRECTORIES: [&str; 14] = [
     // First, because the files that follow are written there.
-    Step::Directory("herma"),
-    Step::Directory("herma/tmp"),
-    Step::Directory("herma/trash"),
-    Step::Directory("herma/projects"),
-    Step::Directory("objects"),
-    Step::Directory("objects/pack"),
-    Step::Directory("objects/info"),
-    Step::Directory("refs"),
-    Step::Directory("refs/heads"),
-    Step::Directory("refs/hermes"),
-    Step::Directory("refs/herma"),
-    Step::Directory("info"),
-    Step::Directory("indexes"),
-    Step::Directory("projects"),
-    Step::File("herma/lock", String::new),
+    "herma", "herma/tmp", "herma/trash", "herma/projects",
+    "objects", "objects/pack", "objects/info", "refs", "refs/heads", "refs/hermes", "refs/herma", "info", "indexes", "projects",
+];
+
+type MakeContent = fn() -> String;
+
+/// The files every store is made with, in the order they are made, after the directories.
+const FILES: [(&str, MakeContent); 4] = [
+    ("herma/lock", String::new),
     // ORDER: the excludes and the configuration exist before `HEAD` makes this a repository to git
     // and to Hermes, which would otherwise save secrets, or fail for want of an identity.
-    Step::File("info/exclude", || HERMES_EXCLUDES.join("\n") + "\n"),
-    Step::File("config", || CONFIG.to_owned()),
-    Step::File("HEAD", || HEAD.to_owned()),
+    ("info/exclude", || HERMES_EXCLUDES.join("\n") + "\n"),
+    ("config", || CONFIG.to_owned()),
+    ("HEAD", || HEAD.to_owned()),
 ];
+
+/// How many steps it takes to make a store.
+const STEPS: usize = DIRECTORIES.len() + FILES.len();
 
 /// Opens the store below `base` for writing, making or completing it if need be.
 ///
 /// `legacy_stamp` (`YYYYmmdd-HHMMSS`) names the directory that version 1 repositories are moved to when
 /// the store is made for the first time.
 pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, StoreError> {
-    let (parent, name) = ensure_parent(base)?;
+    let (parent, name) = parent_and_name(base)?;
+    let parent = Dir::ensure_path(&parent)?;
     let base = match open_real(&parent, name)? {
         Some(base) => base,
-        None => ensure_dir(&parent, name)?,
+        None => parent.ensure_private(name)?,
     };
     require_owner(&base)?;
     let existing = open_real(&base, OsStr::new("store"))?;
@@ -173,7 +165,7 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
     }
     let store = match existing {
         Some(store) => store,
-        None => ensure_dir(&base, OsStr::new("store"))?,
+        None => base.ensure_private("store")?,
     };
     refuse_unsafe(&store)?;
     if store.stat_self()?.mode & 0o077 != 0 {
@@ -181,7 +173,7 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
     }
     let is_new = !is_complete(&store)?;
     if is_new {
-        complete(&store, STEPS.len())?;
+        complete(&store, STEPS)?;
     }
     let dirs = open_inside(base, store, Access::Write)?;
     if is_new {
@@ -256,37 +248,6 @@ fn parent_and_name(path: &Path) -> Result<(PathBuf, &OsStr), StoreError> {
     }
 }
 
-/// Like [`split`], making the directories above `path` that are missing.
-fn ensure_parent(path: &Path) -> Result<(Dir, &OsStr), StoreError> {
-    let (above, name) = parent_and_name(path)?;
-    let mut missing = Vec::new();
-    let mut exists = above;
-    let mut dir = loop {
-        match Dir::open(&exists) {
-            Ok(dir) => break dir,
-            Err(e) if !e.is_not_found() => return Err(e.into()),
-            Err(_) => {
-                let (parent, name) = parent_and_name(&exists)?;
-                missing.push(name.to_owned());
-                exists = parent;
-            }
-        }
-    };
-    while let Some(name) = missing.pop() {
-        dir = ensure_dir(&dir, &name)?;
-    }
-    Ok((dir, name))
-}
-
-/// Makes and opens a directory with mode 0700, whatever the umask, and makes its name durable.
-pub fn ensure_dir(parent: &Dir, name: &OsStr) -> herma_fs::Result<Dir> {
-    if parent.create_dir(name, 0o700)? {
-        parent.ask_for_mode(name, 0o700)?;
-        parent.sync()?;
-    }
-    parent.open_dir(name)
-}
-
 /// Opens a directory that must not be a symlink or anything else; `None` if nothing is there.
 pub fn open_real(parent: &Dir, name: &OsStr) -> Result<Option<Dir>, StoreError> {
     let Some(stat) = parent.stat_opt(name)? else { return Ok(None) };
@@ -328,10 +289,8 @@ pub(crate) fn check_config(config: &[u8], was_made: bool) -> Result<(), StoreErr
     match git_config::scan(config) {
         // What a store was made with is not there any more: this is not what somebody asked for.
         Err(StoreError::UnknownGitFeature { key }) if was_made && is_garbled(config) => {
-            Err(StoreError::DamagedFile {
-                file: "config".to_owned(),
-                what: format!("it names {key}, and not what every store has"),
-            })
+            let what = format!("it names {key}, and not what every store has");
+            Err(StoreError::damaged_file("config", what))
         }
         scanned => scanned.map(drop),
     }
@@ -342,10 +301,7 @@ fn read_format(store: &Dir) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(herma) => read_plain(&herma, "format", "herma/format", 4096),
         Err(e) if e.is_not_found() => Ok(None),
         Err(e) if matches!(e.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {
-            Err(StoreError::DamagedFile {
-                file: "herma".to_owned(),
-                what: "it is no directory".to_owned(),
-            })
+            Err(StoreError::damaged_file("herma", "it is no directory"))
         }
         Err(e) => Err(e.into()),
     }
@@ -364,19 +320,8 @@ pub(crate) fn check_format(format: &[u8]) -> Result<(), StoreError> {
     match number {
         Some(1..=FORMAT) => Ok(()),
         Some(2..) => Err(StoreError::NewerFormat { found, known: FORMAT as u32 }),
-        _ => Err(StoreError::DamagedFile {
-            file: "herma/format".to_owned(),
-            what: format!("it reads {found:?}"),
-        }),
+        _ => Err(StoreError::damaged_file("herma/format", format!("it reads {found:?}"))),
     }
-}
-
-/// The directories every store is made with.
-pub(crate) fn directories() -> impl Iterator<Item = &'static str> {
-    STEPS.iter().filter_map(|step| match *step {
-        Step::Directory(path) => Some(path),
-        Step::File(..) => None,
-    })
 }
 
 /// Were all steps done once, and is nothing of it gone since?
@@ -397,27 +342,22 @@ fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
     // Refs that were there once and are not any more are a loss, which an empty directory would hide.
     let was_made = read_format(store)?.is_some();
     let stays_lost = |path: &str| was_made && path.starts_with("refs");
-    for step in &STEPS[..count] {
-        match *step {
-            Step::Directory(path) if stays_lost(path) => {}
-            Step::Directory(path) => make_directory(store, path)?,
-            Step::File(path, content) => write_if_missing(store, path, &content())?,
-        }
+    let directories = || DIRECTORIES.iter().filter(|path| !stays_lost(path));
+    for path in directories().take(count) {
+        make_directory(store, path)?;
     }
-    if count < STEPS.len() {
+    for (path, content) in FILES.iter().take(count.saturating_sub(DIRECTORIES.len())) {
+        write_if_missing(store, path, &content())?;
+    }
+    if count < STEPS {
         return Ok(());
     }
     hermes_files::complete_config(store)?;
     hermes_files::refresh_excludes(store)?;
     // ORDER: the format file promises that the steps are durable; some may be left from a killed
     // process that never synced them, so all are synced here.
-    for step in &STEPS {
-        match *step {
-            Step::Directory(path) if !stays_lost(path) => {
-                store.open_beneath(path.as_bytes())?.sync()?;
-            }
-            _ => {}
-        }
+    for path in directories() {
+        store.open_beneath(path.as_bytes())?.sync()?;
     }
     store.sync()?;
     write_if_missing(store, "herma/format", &format_text())?;
@@ -428,15 +368,13 @@ fn complete(store: &Dir, count: usize) -> Result<(), StoreError> {
 /// to its configuration or its excludes.
 pub fn complete_again(dirs: &StoreDirs) -> Result<(bool, bool), StoreError> {
     dirs.for_writing()?;
-    for step in &STEPS {
-        if let Step::Directory(path) = step {
-            make_directory(&dirs.store, path)?;
-            dirs.store.open_beneath(path.as_bytes())?.sync()?;
-        }
+    for path in DIRECTORIES {
+        make_directory(&dirs.store, path)?;
+        dirs.store.open_beneath(path.as_bytes())?.sync()?;
     }
     let config = hermes_files::complete_config(&dirs.store)?;
     let excludes = hermes_files::refresh_excludes(&dirs.store)?;
-    complete(&dirs.store, STEPS.len())?;
+    complete(&dirs.store, STEPS)?;
     Ok((config, excludes))
 }
 
@@ -448,7 +386,7 @@ fn make_directory(store: &Dir, path: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn parent_beneath<'p>(store: &Dir, path: &'p str) -> herma_fs::Result<(Dir, &'p str)> {
+pub(crate) fn parent_beneath<'p>(store: &Dir, path: &'p str) -> herma_fs::Result<(Dir, &'p str)> {
     match path.rsplit_once('/') {
         Some((parent, name)) => Ok((store.open_beneath(parent.as_bytes())?, name)),
         None => Ok((store.try_clone()?, path)),
@@ -479,7 +417,7 @@ fn set_legacy_aside(base: &Dir, stamp: &str) -> Result<(), StoreError> {
             continue;
         }
         if archive.is_none() {
-            archive = Some(ensure_dir(base, OsStr::new(&format!("legacy-{stamp}")))?);
+            archive = Some(base.ensure_private(format!("legacy-{stamp}").as_str())?);
         }
         if let Some(archive) = &archive {
             match base.rename_new(entry.name.as_c_str(), archive, entry.name.as_c_str()) {

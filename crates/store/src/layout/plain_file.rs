@@ -13,10 +13,8 @@ pub fn read_plain(
 ) -> Result<Option<Vec<u8>>, StoreError> {
     dir.read_opt(name, limit).map_err(|e| match e.errno() {
         Some(Errno::INVAL | Errno::LOOP | Errno::FBIG | Errno::NXIO | Errno::NOTDIR) => {
-            StoreError::DamagedFile {
-                file: shown.to_owned(),
-                what: what_stands_there(dir, name).unwrap_or_else(|| e.source.to_string()),
-            }
+            let what = what_stands_there(dir, name);
+            StoreError::damaged_file(shown, what.unwrap_or_else(|| e.source.to_string()))
         }
         _ => e.into(),
     })

@@ -7,7 +7,7 @@
 use herma_fs::publish::{Durability, write_file};
 
 use crate::error::StoreError;
-use crate::layout::{StoreDirs, ensure_dir};
+use crate::layout::StoreDirs;
 
 /// Its name in `herma/`.
 const DIRECTORY: &str = "reserve";
@@ -64,7 +64,7 @@ impl StoreDirs {
         if self.store().free_bytes()? < PLENTY || self.lacks_inodes()? {
             return Ok(());
         }
-        let dir = ensure_dir(&herma.dir, DIRECTORY.as_ref())?;
+        let dir = herma.dir.ensure_private(DIRECTORY)?;
         let content = content();
         for number in 0..FILES {
             let name = name(number);

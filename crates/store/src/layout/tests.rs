@@ -62,19 +62,19 @@ fn a_new_store_is_a_git_repository_with_everything_in_it() {
 fn creation_killed_after_any_step_is_completed_by_the_next_run() {
     let whole = Fresh::new();
     let expected = names_below(&whole.store());
-    for count in 0..=STEPS.len() {
+    for count in 0..=STEPS {
         let directory = tempfile::tempdir().unwrap();
         let base = directory.path().join("home/checkpoints");
         std::fs::create_dir_all(base.join("store")).unwrap();
         let store = Dir::open(&base.join("store")).unwrap();
         // All steps done but the format not yet written is the last place to be killed.
-        complete(&store, count.min(STEPS.len() - 1)).unwrap();
-        if count == STEPS.len() {
+        complete(&store, count.min(STEPS - 1)).unwrap();
+        if count == STEPS {
             write_if_missing(&store, "HEAD", "ref: refs/heads/master\n").unwrap();
         }
         assert!(!base.join("store/herma/format").exists());
         let reader = open(&base).unwrap();
-        assert_eq!(reader.is_some(), count == STEPS.len(), "a store without HEAD is not one");
+        assert_eq!(reader.is_some(), count == STEPS, "a store without HEAD is not one");
         create_or_open(&base, STAMP).unwrap();
         assert_eq!(names_below(&base.join("store")), expected, "after {count} steps");
         git(&base.join("store"), &["fsck"]);

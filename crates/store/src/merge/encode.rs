@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Merge, MergeError};
+use super::{GcError, Merge};
 use crate::object::delta_encode::DeltaIndex;
 use crate::object::{Kind, Object, deflate, delta};
 use crate::objects::cache::Key;
@@ -36,7 +36,7 @@ impl Merge<'_> {
         position: usize,
         form: Form,
         chunk: &[Arc<Object>],
-    ) -> Result<Encoded, MergeError> {
+    ) -> Result<Encoded, GcError> {
         let from = self.entries.len();
         let object = &chunk[position - from];
         let delta = match self.known[position].base {
@@ -73,7 +73,7 @@ impl Merge<'_> {
         base: usize,
         from: usize,
         chunk: &[Arc<Object>],
-    ) -> Result<Arc<Object>, MergeError> {
+    ) -> Result<Arc<Object>, GcError> {
         if let Some(at) = base.checked_sub(from) {
             return Ok(Arc::clone(&chunk[at]));
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::{Known, Merge, MergeError};
+use super::{GcError, Known, Merge};
 use crate::error::StoreError;
 use crate::object::{Kind, deflate};
 use crate::objects::stored::LargeSink;
@@ -30,16 +30,16 @@ struct LargeEntry<'w, 'a> {
     crc: crc32fast::Hasher,
     /// `None` while the bytes come compressed.
     encoder: Option<ZlibEncoder<Vec<u8>>>,
-    progress: &'w dyn Fn() -> Result<(), MergeError>,
+    progress: &'w dyn Fn() -> Result<(), GcError>,
     /// When the caller is asked next.
     ask_at: u64,
     /// The error `io::Error` cannot carry; after it nothing is taken any more.
-    failure: Option<MergeError>,
+    failure: Option<GcError>,
 }
 
 impl Merge<'_> {
     /// Streams the next object into the pack.
-    pub(super) fn append_large(&mut self) -> Result<(), MergeError> {
+    pub(super) fn append_large(&mut self) -> Result<(), GcError> {
         let id = self.items[self.entries.len()].id;
         let offset = self.bytes.length();
         let room = self.options.max_bytes.saturating_sub(self.final_size());
@@ -50,7 +50,7 @@ impl Merge<'_> {
             room,
             crc: crc32fast::Hasher::new(),
             encoder: None,
-            progress: &|| progress(done).then_some(()).ok_or(MergeError::Cancelled),
+            progress: &|| progress(done).then_some(()).ok_or(GcError::Cancelled),
             ask_at: 0,
             failure: None,
         };
@@ -73,7 +73,7 @@ impl Merge<'_> {
 }
 
 impl LargeEntry<'_, '_> {
-    fn fail(&mut self, failure: MergeError) -> io::Error {
+    fn fail(&mut self, failure: GcError) -> io::Error {
         self.failure.get_or_insert(failure);
         io::Error::other("the pack could not be written")
     }
@@ -82,7 +82,7 @@ impl LargeEntry<'_, '_> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = self.bytes.length() + bytes.len() as u64 - self.offset;
         if length > self.room {
-            return Err(self.fail(MergeError::TooLarge));
+            return Err(self.fail(GcError::TooLarge));
         }
         if length >= self.ask_at {
             self.ask_at = length + ASK_EVERY;

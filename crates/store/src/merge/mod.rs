@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use herma_fs::publish::Durability;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::ObjectId;
@@ -25,7 +26,7 @@ use crate::objects::{ObjectError, Objects};
 use crate::pack::bytes::Bytes;
 use crate::pack::write::finish::{Finished, IndexEntry, PackName};
 use crate::pack::write::{WHOLE_ENTRY, finish};
-use crate::threads::{NoThreads, Threads};
+use crate::threads::{NoThreads, with_pool};
 
 mod encode;
 mod large;
@@ -80,24 +81,28 @@ pub struct Merged {
     pub bytes: u64,
 }
 
-/// Why no pack was written.
+/// Why packs were not merged or collected, or a walk over what is alive ended early.
 #[derive(Debug, thiserror::Error)]
-pub enum MergeError {
+#[non_exhaustive]
+pub enum GcError {
     /// The pack would have become larger than allowed; nothing is visible.
     #[error("the merged pack would be larger than allowed")]
     TooLarge,
-    /// The caller did not want to go on; nothing is visible.
-    #[error("merging was cancelled")]
+    /// The caller did not want to go on.
+    #[error("stopped")]
     Cancelled,
     /// The threads could not be started.
-    #[error("the threads to merge packs could not be started: {0}")]
+    #[error("could not start threads: {0}")]
     Threads(#[from] NoThreads),
-    /// A wanted object could not be read.
+    /// An object could not be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// The pack could not be written.
+    /// The store could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The file system refused.
+    #[error(transparent)]
+    Fs(#[from] herma_fs::Error),
 }
 
 /// How to merge.
@@ -120,14 +125,13 @@ pub fn merge(
     objects: &Objects,
     wanted: &[Wanted],
     options: &MergeOptions<'_>,
-) -> Result<Option<Merged>, MergeError> {
+) -> Result<Option<Merged>, GcError> {
     let items = in_order(wanted);
     if items.is_empty() {
         return Ok(None);
     }
-    let count = u32::try_from(items.len()).map_err(|_| MergeError::TooLarge)?;
+    let count = u32::try_from(items.len()).map_err(|_| GcError::TooLarge)?;
     let herma = dirs.for_writing()?;
-    let threads = Threads::start(options.threads)?;
     let mut merge = Merge {
         objects,
         items: &items,
@@ -138,7 +142,7 @@ pub fn merge(
         known: Vec::with_capacity(items.len()),
         entries: Vec::with_capacity(items.len()),
     };
-    merge.run(&threads)?;
+    with_pool(options.threads, |pool| merge.run(pool))??;
     let deltas = merge.known.iter().filter(|known| known.base.is_some());
     let deltas = deltas.count() as u64;
     let bytes = merge.final_size();
@@ -204,7 +208,7 @@ enum Next {
 }
 
 impl Merge<'_> {
-    fn run(&mut self, threads: &Threads) -> Result<(), MergeError> {
+    fn run(&mut self, threads: &ThreadPool) -> Result<(), GcError> {
         self.go_on(0)?;
         while self.entries.len() < self.items.len() {
             match self.next()? {
@@ -216,14 +220,14 @@ impl Merge<'_> {
     }
 
     /// Tells the caller that `more` objects are done.
-    fn go_on(&self, more: u64) -> Result<(), MergeError> {
+    fn go_on(&self, more: u64) -> Result<(), GcError> {
         let done = self.done.fetch_add(more, Ordering::Relaxed) + more;
-        if (self.options.progress)(done) { Ok(()) } else { Err(MergeError::Cancelled) }
+        if (self.options.progress)(done) { Ok(()) } else { Err(GcError::Cancelled) }
     }
 
     /// Takes as many objects as fit into memory. A large object, or one that resembles a large one, is
     /// worked on alone.
-    fn next(&self) -> Result<Next, MergeError> {
+    fn next(&self) -> Result<Next, GcError> {
         let from = self.entries.len();
         let mut bytes: u64 = 0;
         for (count, item) in self.items[from..].iter().enumerate() {
@@ -247,7 +251,7 @@ impl Merge<'_> {
         Ok(Next::Chunk(self.items.len() - from))
     }
 
-    fn append_chunk(&mut self, threads: &Threads, count: usize) -> Result<(), MergeError> {
+    fn append_chunk(&mut self, threads: &ThreadPool, count: usize) -> Result<(), GcError> {
         let from = self.entries.len();
         let items = &self.items[from..from + count];
         let this = &*self;
@@ -309,7 +313,7 @@ impl Merge<'_> {
     }
 
     /// Appends an entry and corrects what was planned for its object.
-    fn append(&mut self, position: usize, encoded: &Encoded) -> Result<(), MergeError> {
+    fn append(&mut self, position: usize, encoded: &Encoded) -> Result<(), GcError> {
         let offset = self.bytes.length();
         let header = encoded.header(offset, &self.entries);
         let mut crc = crc32fast::Hasher::new();
@@ -336,9 +340,9 @@ impl Merge<'_> {
         self.bytes.length() + 20 + finish::index_length(self.items.len(), large)
     }
 
-    fn check_size(&self) -> Result<(), MergeError> {
+    fn check_size(&self) -> Result<(), GcError> {
         if self.final_size() > self.options.max_bytes {
-            return Err(MergeError::TooLarge);
+            return Err(GcError::TooLarge);
         }
         Ok(())
     }

@@ -16,6 +16,9 @@ use crate::object::inflate::InflateError;
 /// The most bytes one object, with all the deltas it is made of, may take in memory.
 pub const MEMORY_LIMIT: u64 = 512 << 20;
 
+/// How much of a file is read at a time.
+const PIECE: u64 = 1 << 20;
+
 /// Why one copy of an object could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
@@ -115,6 +118,24 @@ impl OpenFile {
     /// What the system said while this file was read.
     pub(crate) fn error(&self, source: io::Error) -> herma_fs::Error {
         herma_fs::Error::on("read", &self.path, source)
+    }
+
+    /// Hands over the bytes from `from` to `to`, piece by piece; a file that ends before is damaged.
+    pub(crate) fn read_pieces(
+        &self,
+        from: u64,
+        to: u64,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), CopyError> {
+        let mut piece = vec![0; to.saturating_sub(from).min(PIECE) as usize];
+        let mut at = from;
+        while at < to {
+            let wanted = (to - at).min(PIECE) as usize;
+            self.read_exact_at(&mut piece[..wanted], at)?;
+            each(&piece[..wanted]);
+            at += wanted as u64;
+        }
+        Ok(())
     }
 
     /// Fills `buffer` from `offset`; a file that ends before is damaged.

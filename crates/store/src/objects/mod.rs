@@ -143,20 +143,6 @@ impl Objects {
         self.load(id).map(Arc::unwrap_or_clone)
     }
 
-    /// Reads a blob whole, if it has a size that is `wanted`; `None` otherwise. Its hash has been checked.
-    pub fn read_blob_if(
-        &self,
-        id: &ObjectId,
-        mut wanted: impl FnMut(u64) -> bool,
-    ) -> Result<Option<Vec<u8>>, ObjectError> {
-        let (kind, content) =
-            self.search(id, |copy, list| self.read_copy_if(copy, list, id, &mut wanted))?;
-        if kind != Kind::Blob {
-            return Err(ObjectError::wrong_kind(id, kind, Kind::Blob));
-        }
-        Ok(content)
-    }
-
     /// Reads a tree.
     pub fn read_tree(&self, id: &ObjectId) -> Result<Vec<TreeEntry>, ObjectError> {
         let object = self.load_kind(id, Kind::Tree)?;
@@ -236,12 +222,6 @@ impl Objects {
             (Kind::Blob, size) if size > 1 << 20 => self.stream_blob(id, &mut |_| Ok(())).map(drop),
             _ => self.load(id).map(drop),
         }
-    }
-
-    /// The names of the packs, without extensions, the newest first. Lists them again.
-    pub fn pack_names(&self) -> Result<Vec<String>, ObjectError> {
-        let list = self.refresh()?;
-        Ok(list.packs().map(|pack| pack.stem().to_owned()).collect())
     }
 
     /// The packs by their files, as last listed.

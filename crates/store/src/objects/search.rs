@@ -117,25 +117,6 @@ impl Objects {
         Ok(object)
     }
 
-    /// Reads one copy of a blob, if its size is `wanted`. Of anything else only the kind is told.
-    pub(super) fn read_copy_if(
-        &self,
-        copy: Copy<'_>,
-        list: &PackList,
-        id: &ObjectId,
-        wanted: &mut impl FnMut(u64) -> bool,
-    ) -> Result<(Kind, Option<Vec<u8>>), CopyError> {
-        let (kind, size) = match &copy {
-            Copy::Loose(object) => (object.kind, object.size),
-            Copy::Packed(pack, offset) => self.chain_header(pack, *offset, list)?,
-        };
-        if kind != Kind::Blob || !wanted(size) {
-            return Ok((kind, None));
-        }
-        let object = Arc::unwrap_or_clone(self.read_copy(copy, list, id)?);
-        Ok((kind, Some(object.data)))
-    }
-
     /// Is the copy of this object in this very pack whole?
     pub fn is_whole_in(&self, stem: &str, id: &ObjectId) -> Result<bool, ObjectError> {
         let list = self.packs.list()?;

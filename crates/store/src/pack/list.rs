@@ -14,6 +14,7 @@ use herma_fs::sync::atomic::AtomicU64;
 use herma_fs::sync::{Mutex, RwLock};
 use herma_fs::{FileKind, Stat};
 
+use crate::error::in_full;
 use crate::object::copy::CopyError;
 use crate::pack::files::{Listed, PackFiles};
 use crate::pack::read::Pack;
@@ -67,7 +68,7 @@ impl PackList {
         let opened = match Pack::open(&self.files, &slot.stem, serial) {
             Ok(pack) => Ok(Arc::new(pack)),
             Err(e) if e.is_vanished() || e.is_want_of_resources() => return Err(e),
-            Err(e) => Err(unreadable(&slot.stem, &e)),
+            Err(e) => Err(UnreadablePack { pack: slot.stem.clone(), what: in_full(&e) }),
         };
         // Of two threads that open it at once, one is heard.
         Ok(slot.opened.get_or_init(|| opened).as_ref().ok())
@@ -209,14 +210,6 @@ fn sizes_of(listed: &Listed) -> Option<(u64, u64)> {
     let is_plain = |stat: &Stat| stat.kind == FileKind::File;
     let are_plain = is_plain(&listed.pack) && is_plain(&listed.index);
     are_plain.then_some((listed.pack.size, listed.index.size))
-}
-
-fn unreadable(stem: &str, error: &CopyError) -> UnreadablePack {
-    let what = match error {
-        CopyError::Fs(e) => format!("{e}: {}", e.source),
-        other => other.to_string(),
-    };
-    UnreadablePack { pack: stem.to_owned(), what }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn read_head(repository: &Dir) -> Result<Option<ObjectId>, StoreError> {
 /// What `HEAD` holds.
 pub fn head(repository: &Dir) -> Result<Head, StoreError> {
     let bytes = repository.read("HEAD", MAX_HEAD)?;
-    parse(&bytes).ok_or_else(|| damaged("HEAD", "it names no branch"))
+    parse(&bytes).ok_or_else(|| StoreError::damaged_file("HEAD", "it names no branch"))
 }
 
 /// What a `HEAD` of this content holds.
@@ -56,12 +56,8 @@ pub fn commit_of(repository: &Dir, name: &str) -> Result<Option<ObjectId>, Store
     match loose {
         Loose::Is(id) => Ok(Some(id)),
         Loose::Absent => Ok(PackedRefs::read(repository)?.get(name)),
-        Loose::Broken => Err(damaged(name, "it does not hold an object id")),
+        Loose::Broken => Err(StoreError::damaged_file(name, "it does not hold an object id")),
     }
-}
-
-fn damaged(file: &str, what: &str) -> StoreError {
-    StoreError::DamagedFile { file: file.to_owned(), what: what.to_owned() }
 }
 
 #[cfg(test)]

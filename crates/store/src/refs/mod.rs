@@ -12,14 +12,13 @@ pub mod scheme;
 pub mod shallow;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 
 use herma_fs::process::TempName;
 use herma_fs::publish::{Durability, Temp};
 use herma_fs::{Dir, Errno, FileKind};
 
 use super::error::StoreError;
-use super::layout::{HermaDirs, StoreDirs, ensure_dir};
+use super::layout::{HermaDirs, StoreDirs};
 use crate::ObjectId;
 use crate::in_parallel::in_parallel;
 use crate::layout::sweep::kind_of;
@@ -93,10 +92,7 @@ impl Refs<'_> {
         match loose {
             Loose::Is(id) => Ok(Some(id)),
             Loose::Absent => Ok(PackedRefs::read(self.dirs.store())?.get(name)),
-            Loose::Broken => Err(StoreError::DamagedFile {
-                file: name.to_owned(),
-                what: "it does not hold an object id".to_owned(),
-            }),
+            Loose::Broken => Err(StoreError::damaged_file(name, "it does not hold an object id")),
         }
     }
 
@@ -489,10 +485,7 @@ impl Refs<'_> {
             if !is_top && (is_last || is_ref()) {
                 return Ok(());
             }
-            return Err(StoreError::DamagedFile {
-                file: path[..at].to_owned(),
-                what: "it is no directory".to_owned(),
-            });
+            return Err(StoreError::damaged_file(&path[..at], "it is no directory"));
         }
         Ok(())
     }
@@ -503,7 +496,7 @@ impl Refs<'_> {
         loop {
             let made = self.dirs.store().try_clone().and_then(|mut dir| {
                 for component in parent_of(name).split('/') {
-                    dir = ensure_dir(&dir, OsStr::new(component))?;
+                    dir = dir.ensure_private(component)?;
                 }
                 Ok(dir)
             });

@@ -131,7 +131,7 @@ fn parse_line(line: &[u8]) -> Option<Content> {
 
 fn damaged(line: &[u8]) -> StoreError {
     let shown: String = String::from_utf8_lossy(line).chars().take(80).collect();
-    StoreError::DamagedFile { file: FILE.to_owned(), what: format!("a line reads {shown:?}") }
+    StoreError::damaged_file(FILE, format!("a line reads {shown:?}"))
 }
 
 #[cfg(test)]

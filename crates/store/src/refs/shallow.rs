@@ -68,10 +68,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<BTreeSet<ObjectId>, StoreError> {
         return Ok(BTreeSet::new());
     }
     let parse = |line: &[u8]| {
-        ObjectId::from_hex(line).ok_or_else(|| StoreError::DamagedFile {
-            file: FILE.to_owned(),
-            what: "a line is not an object id".to_owned(),
-        })
+        let damaged = || StoreError::damaged_file(FILE, "a line is not an object id");
+        ObjectId::from_hex(line).ok_or_else(damaged)
     };
     text.split(|b| *b == b'\n').map(parse).collect()
 }

@@ -12,7 +12,7 @@ use herma_fs::{Dir, Errno, FileKind, trust};
 
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
-use crate::layout::plain_file::{in_a_word, read_plain, what_stands_there};
+use crate::layout::plain_file::{in_a_word, read_plain};
 use crate::layout::sweep::kind_of;
 use crate::lock_file::LockFile;
 use crate::refs::packed::PackedRefs;
@@ -135,18 +135,8 @@ fn in_words<T>(read: Result<T, StoreError>) -> Option<String> {
 
 /// What is wrong with a file that follows a rule.
 fn problem(store: &Dir, rule: &Rule) -> Result<Option<String>, StoreError> {
-    let (parent, name) = rule.path.rsplit_once('/').unwrap_or(("", rule.path));
-    let dir = match parent {
-        "" => store.try_clone()?,
-        parent => match store.open_dir(parent) {
-            Ok(dir) => dir,
-            // The directory is what is wrong.
-            Err(_) => return Ok(None),
-        },
-    };
-    if let Some(what) = what_stands_there(&dir, name) {
-        return Ok(Some(what));
-    }
+    // Otherwise the directory is what is wrong.
+    let Ok((dir, name)) = layout::parent_beneath(store, rule.path) else { return Ok(None) };
     match read_plain(&dir, name, rule.path, MAX_SIZE) {
         Ok(Some(bytes)) => Ok((rule.problem)(&bytes)),
         Ok(None) => Ok(rule.is_needed.then(|| "it is missing".to_owned())),
@@ -164,7 +154,7 @@ pub fn problems(dirs: &StoreDirs) -> Result<Vec<Misfit>, StoreError> {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for path in layout::directories().chain(OTHER_DIRECTORIES) {
+    for path in layout::DIRECTORIES.into_iter().chain(OTHER_DIRECTORIES) {
         let what = match kind_at(store, path)? {
             Some(FileKind::Directory) => continue,
             Some(kind) => format!("it is {}, not a directory", in_a_word(kind)),
@@ -182,14 +172,10 @@ pub fn problems(dirs: &StoreDirs) -> Result<Vec<Misfit>, StoreError> {
 
 /// What is at a path below the store; `None` if nothing is, or the way to it leads over something else.
 fn kind_at(store: &Dir, path: &str) -> Result<Option<FileKind>, StoreError> {
-    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stat = match parent {
-        "" => store.stat_opt(name)?,
-        parent => match store.open_beneath(parent.as_bytes()) {
-            Ok(dir) => dir.stat_opt(name)?,
-            Err(e) if matches!(e.errno(), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => None,
-            Err(e) => return Err(e.into()),
-        },
+    let stat = match layout::parent_beneath(store, path) {
+        Ok((dir, name)) => dir.stat_opt(name)?,
+        Err(e) if matches!(e.errno(), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => None,
+        Err(e) => return Err(e.into()),
     };
     Ok(stat.map(|stat| stat.kind))
 }
@@ -240,7 +226,7 @@ fn clear_the_way(
     if herma.is_some() && !is_dir(herma) {
         store.rename_new("herma", store, IN_THE_WAY)?;
     }
-    let own = layout::ensure_dir(store, OsStr::new("herma"))?;
+    let own = store.ensure_private("herma")?;
     if let Some(kind) = kind_at(store, "herma/set-aside")?
         && kind != FileKind::Directory
     {
@@ -258,20 +244,17 @@ fn clear_the_way(
     if store.stat_opt(IN_THE_WAY)?.is_some() {
         note("herma", store, IN_THE_WAY)?;
     }
-    for path in layout::directories().chain(OTHER_DIRECTORIES) {
+    for path in layout::DIRECTORIES.into_iter().chain(OTHER_DIRECTORIES) {
         let kind = kind_at(store, path)?;
-        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let open = || match parent {
-            "" => store.try_clone(),
-            parent => store.open_beneath(parent.as_bytes()),
-        };
         if kind.is_some() && !is_dir(kind) {
-            note(path, &open()?, name)?;
+            let (parent, name) = layout::parent_beneath(store, path)?;
+            note(path, &parent, name)?;
         } else if kind.is_none() && was_made && !OTHER_DIRECTORIES.contains(&path) {
             missing.push(path);
         }
         if !is_dir(kind) && !OTHER_DIRECTORIES.contains(&path) && !path.starts_with("refs") {
-            layout::ensure_dir(&open()?, OsStr::new(name))?;
+            let (parent, name) = layout::parent_beneath(store, path)?;
+            parent.ensure_private(name)?;
         }
     }
     for prefix in roll::PREFIXES {
@@ -299,10 +282,8 @@ fn replace(
     rule: &Rule,
     set_aside: &SetAside,
 ) -> Result<Option<String>, StoreError> {
-    let (dir, name) = match rule.path.rsplit_once('/') {
-        Some((_, name)) => (herma, name),
-        None => (store, rule.path),
-    };
+    let (dir, name) = layout::parent_beneath(store, rule.path)?;
+    let dir = &dir;
     let label = rule.path.replace('/', "+");
     let held = dir.read_opt(name, MAX_SIZE).ok().flatten();
     let new = (rule.again)(held.as_deref().unwrap_or_default());

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, in_full};
 use crate::layout::StoreDirs;
 use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
 use crate::object::inflate::Reader;
@@ -62,8 +62,7 @@ pub fn rebuild_index(
 ) -> Result<Result<u32, String>, StoreError> {
     let entries = match read_pack(directory, stem) {
         Ok(entries) => entries,
-        Err(CopyError::Fs(e)) => return Ok(Err(format!("{e}: {}", e.source))),
-        Err(e) => return Ok(Err(e.to_string())),
+        Err(e) => return Ok(Err(in_full(&e))),
     };
     let (entries, trailer) = entries;
     let mut temp = Temp::create_private(&dirs.for_writing()?.tmp)?;
@@ -192,14 +191,7 @@ impl Scan {
 
     fn crc(&self, from: u64, to: u64) -> Result<u32, CopyError> {
         let mut hasher = crc32fast::Hasher::new();
-        let mut piece = vec![0; (to - from).min(1 << 16) as usize];
-        let mut at = from;
-        while at < to {
-            let wanted = (to - at).min(piece.len() as u64) as usize;
-            self.file.read_exact_at(&mut piece[..wanted], at)?;
-            hasher.update(&piece[..wanted]);
-            at += wanted as u64;
-        }
+        self.file.read_pieces(from, to, |piece| hasher.update(piece))?;
         Ok(hasher.finalize())
     }
 

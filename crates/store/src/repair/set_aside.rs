@@ -1,16 +1,11 @@
 //! `herma/set-aside`: what a repair has replaced, kept for whoever wants to look at it.
 
-use std::ffi::OsStr;
-
 use herma_fs::Dir;
+use herma_fs::publish::free_name;
 
 use crate::error::StoreError;
-use crate::layout::{StoreDirs, ensure_dir};
+use crate::layout::StoreDirs;
 
-/// How many files of one name are kept from one second.
-const MAX_SAME_NAMES: u32 = 100_000;
-
-/// Longer names are cut, so that the stamp fits in front.
 const MAX_NAME_BYTES: usize = 200;
 
 /// The directory for what was replaced.
@@ -28,7 +23,7 @@ impl SetAside {
 
     /// The same in Herma's own directory of a store that cannot be opened as it is.
     pub(crate) fn at(herma: &Dir, stamp: String) -> Result<Self, StoreError> {
-        let dir = ensure_dir(herma, OsStr::new("set-aside"))?;
+        let dir = herma.ensure_private("set-aside")?;
         Ok(Self { dir, stamp })
     }
 
@@ -39,11 +34,11 @@ impl SetAside {
 
     /// Like [`SetAside::take`], under a name that says more.
     pub fn take_as(&self, from: &Dir, name: &str, label: &str) -> Result<String, StoreError> {
-        let new = free_name(&self.stamp, label, |new| from.rename_new(name, &self.dir, new))?;
+        let new = free_name(&self.stamp, cut(label), |new| from.rename_new(name, &self.dir, new))?;
         // ORDER: it is here for certain before its absence there is.
         self.dir.sync()?;
         from.sync()?;
-        Ok(new)
+        Ok(place(&new))
     }
 
     /// Keeps a second name of a file that is about to be replaced.
@@ -53,36 +48,25 @@ impl SetAside {
 
     /// Like [`SetAside::keep`], under a name that says more.
     pub fn keep_as(&self, from: &Dir, name: &str, label: &str) -> Result<String, StoreError> {
-        match free_name(&self.stamp, label, |new| from.link(name, &self.dir, new)) {
+        match free_name(&self.stamp, cut(label), |new| from.link(name, &self.dir, new)) {
+            // A file system without second names.
+            Err(e) if e.is_without_links() => self.take_as(from, name, label),
+            Err(e) => Err(e.into()),
             Ok(new) => {
                 self.dir.sync()?;
-                Ok(new)
+                Ok(place(&new))
             }
-            // A file system without second names.
-            Err(StoreError::Fs(e)) if e.is_without_links() => self.take_as(from, name, label),
-            Err(e) => Err(e),
         }
     }
 }
 
-fn free_name(
-    stamp: &str,
-    name: &str,
-    put: impl Fn(&str) -> herma_fs::Result<()>,
-) -> Result<String, StoreError> {
+fn place(name: &str) -> String {
+    format!("herma/set-aside/{name}")
+}
+
+/// Longer names are cut, so that the stamp fits in front.
+fn cut(name: &str) -> &str {
     let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
     let end = ends.take_while(|end| *end <= MAX_NAME_BYTES).last();
-    let name = &name[..end.unwrap_or(0)];
-    let mut number = 1;
-    loop {
-        let new = match number {
-            1 => format!("{stamp}-{name}"),
-            _ => format!("{stamp}-{number}-{name}"),
-        };
-        match put(&new) {
-            Ok(()) => return Ok(format!("herma/set-aside/{new}")),
-            Err(e) if e.is_exists() && number < MAX_SAME_NAMES => number += 1,
-            Err(e) => return Err(e.into()),
-        }
-    }
+    &name[..end.unwrap_or(0)]
 }

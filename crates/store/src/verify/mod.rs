@@ -9,17 +9,16 @@
 pub mod packs;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bstr::BString;
-use rayon::prelude::*;
 
 use crate::ObjectId;
+use crate::error::in_full;
 use crate::object::commit::Commit;
 use crate::object::{EntryMode, Kind, TreeEntry};
 use crate::objects::{ObjectError, Objects};
-use crate::threads::Threads;
+use crate::threads::shared_out;
 
 /// How many paths are named for one checkpoint; the others are counted.
 const MAX_PATHS_NAMED: usize = 100;
@@ -138,70 +137,57 @@ impl<'a> Survey<'a> {
         let mut waiting = std::mem::take(&mut self.waiting);
         // All are looked up before any is read: a single missing one would have the packs listed again,
         // and a lost pack makes thousands of them.
-        let threads = Threads::start(0).ok();
-        let mut missing = self.take_missing(&mut waiting, threads.as_ref());
+        let mut missing = self.take_missing(&mut waiting);
         if !missing.is_empty() {
             self.objects.packs()?;
-            let still = self.take_missing(&mut missing, threads.as_ref());
+            let still = self.take_missing(&mut missing);
             waiting.append(&mut missing);
             for id in still {
                 self.note(&id, &ObjectError::Missing { id });
             }
         }
         if read_data {
-            self.read_blobs(&waiting, threads.as_ref(), each);
+            self.read_blobs(&waiting, each);
         }
         Ok(())
     }
 
-    /// Takes those out of `ids` that no index has. Without others, on this thread alone.
-    fn take_missing(&self, ids: &mut Vec<ObjectId>, threads: Option<&Threads>) -> Vec<ObjectId> {
+    /// Takes those out of `ids` that no index has.
+    fn take_missing(&self, ids: &mut Vec<ObjectId>) -> Vec<ObjectId> {
         let is_missing = |id: &ObjectId| !self.objects.contains_listed(id).is_ok_and(|is| is);
-        let (missing, found) = match threads {
-            Some(threads) => threads.install(|| ids.par_iter().partition(|id| is_missing(id))),
-            None => ids.iter().partition(|id| is_missing(id)),
-        };
-        *ids = found;
-        missing
+        let mut are_missing = shared_out(ids, is_missing).into_iter();
+        ids.extract_if(.., |_| are_missing.next() == Some(true)).collect()
     }
 
-    fn read_blobs(
-        &mut self,
-        ids: &[ObjectId],
-        threads: Option<&Threads>,
-        each: &(dyn Fn(u64, u64) -> bool + Sync),
-    ) {
-        let (done, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-        let damaged = Mutex::new(Vec::new());
+    fn read_blobs(&mut self, ids: &[ObjectId], each: &(dyn Fn(u64, u64) -> bool + Sync)) {
+        let (done, is_stopped) = (AtomicU64::new(0), AtomicBool::new(false));
         let objects = self.objects;
-        let read = |id: &ObjectId| {
-            match read_blob(objects, id) {
-                Ok(size) => drop(bytes.fetch_add(size, Ordering::Relaxed)),
-                Err(e) => {
-                    damaged.lock().unwrap_or_else(PoisonError::into_inner).push((*id, words(&e)));
-                }
+        let read = shared_out(ids, |id| {
+            // Nothing is lost when it stops early: the caller who asked for that does not use the result.
+            if is_stopped.load(Ordering::Relaxed) {
+                return Ok(0);
             }
+            let read = read_blob(objects, id).map_err(|e| (*id, in_full(&e)));
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            each(done, ids.len() as u64).then_some(())
-        };
-        // Nothing is lost when it stops early: the caller who asked for that does not use the result.
-        let _ = match threads {
-            Some(threads) => threads.install(|| ids.par_iter().try_for_each(read)),
-            None => ids.iter().try_for_each(read),
-        };
-        self.bytes += bytes.into_inner();
-        let found = damaged.into_inner();
-        self.damaged.extend(found.unwrap_or_else(PoisonError::into_inner));
+            is_stopped.fetch_or(!each(done, ids.len() as u64), Ordering::Relaxed);
+            read
+        });
+        for read in read {
+            match read {
+                Ok(size) => self.bytes += size,
+                Err((id, what)) => drop(self.damaged.insert(id, what)),
+            }
+        }
     }
 
     fn note(&mut self, id: &ObjectId, error: &ObjectError) {
-        self.damaged.insert(*id, words(error));
+        self.damaged.insert(*id, in_full(error));
     }
 
     /// Notes an object that the caller could not read.
     pub fn note_lost(&mut self, id: &ObjectId) {
         let missing = ObjectError::Missing { id: *id };
-        self.damaged.entry(*id).or_insert_with(|| words(&missing));
+        self.damaged.entry(*id).or_insert_with(|| in_full(&missing));
     }
 
     /// What is wrong with an object, if anything is.
@@ -296,13 +282,6 @@ fn read_blob(objects: &Objects, id: &ObjectId) -> Result<u64, ObjectError> {
     }
 }
 
-fn words(error: &ObjectError) -> String {
-    match error {
-        ObjectError::Fs(e) => format!("{e}: {}", e.source),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use herma_fs::publish::Durability;
@@ -347,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn without_threads_everything_is_found_all_the_same() {
+    fn what_is_missing_and_what_is_no_blob_is_noted() {
         let fresh = Fresh::new();
         let nothing = |_: &ObjectId| Ok(false);
         let writer = PackWriter::new(&fresh.dirs, &nothing).unwrap();
@@ -356,14 +335,11 @@ mod tests {
         writer.finish(Durability::Cache).unwrap();
         let lost = ObjectId::from_bytes([7; 20]);
         let objects = Objects::open(fresh.dirs.objects().try_clone().unwrap());
-        let threads = Threads::start(0).unwrap();
-        for threads in [None, Some(&threads)] {
-            let mut survey = Survey::new(&objects);
-            let mut ids = vec![whole, lost, tree];
-            assert_eq!(survey.take_missing(&mut ids, threads), [lost]);
-            assert_eq!(ids, [whole, tree]);
-            survey.read_blobs(&ids, threads, &|_, _| true);
-            assert_eq!(survey.damaged().collect::<Vec<_>>(), [&tree]);
-        }
+        let mut survey = Survey::new(&objects);
+        let mut ids = vec![whole, lost, tree];
+        assert_eq!(survey.take_missing(&mut ids), [lost]);
+        assert_eq!(ids, [whole, tree]);
+        survey.read_blobs(&ids, &|_, _| true);
+        assert_eq!(survey.damaged().collect::<Vec<_>>(), [&tree]);
     }
 }

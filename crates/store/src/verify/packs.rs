@@ -8,12 +8,10 @@ use std::sync::Arc;
 use herma_fs::Dir;
 use sha1::Digest;
 
+use crate::error::in_full;
 use crate::object::copy::{CopyError, OpenFile};
 use crate::objects::{ObjectError, Objects};
 use crate::pack::read::Pack;
-
-/// How much of a file is hashed at a time.
-const PIECE: usize = 1 << 20;
 
 /// Every pack ends with the checksum of what is before it; an index with two of them.
 const CHECKSUM: u64 = 20;
@@ -87,8 +85,8 @@ fn without_index(directory: &Dir) -> Result<Vec<DamagedPack>, herma_fs::Error> {
 
 /// Checks one pack; the error says what is wrong and where.
 fn check_pack(pack: &Arc<Pack>, read_data: bool) -> Result<u64, (String, PackFault)> {
-    let in_index = |e: CopyError| (words(&e), PackFault::Index);
-    let in_pack = |e: CopyError| (words(&e), PackFault::Pack);
+    let in_index = |e: CopyError| (in_full(&e), PackFault::Index);
+    let in_pack = |e: CopyError| (in_full(&e), PackFault::Pack);
     let fault = |what: &str, fault| Err((what.to_owned(), fault));
     for entry in pack.index().entries() {
         entry.map_err(in_index)?;
@@ -129,20 +127,6 @@ fn check_pack(pack: &Arc<Pack>, read_data: bool) -> Result<u64, (String, PackFau
 /// The SHA-1 of the first `length` bytes of a file.
 pub(crate) fn checksum(file: &OpenFile, length: u64) -> Result<[u8; 20], CopyError> {
     let mut hasher = sha1::Sha1::new();
-    let mut piece = vec![0; PIECE.min(length as usize)];
-    let mut done = 0;
-    while done < length {
-        let wanted = (length - done).min(PIECE as u64) as usize;
-        file.read_exact_at(&mut piece[..wanted], done)?;
-        hasher.update(&piece[..wanted]);
-        done += wanted as u64;
-    }
+    file.read_pieces(0, length, |piece| hasher.update(piece))?;
     Ok(hasher.finalize().into())
-}
-
-fn words(error: &CopyError) -> String {
-    match error {
-        CopyError::Fs(e) => format!("{e}: {}", e.source),
-        other => other.to_string(),
-    }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use herma_fs::Dir;
 use herma_sessions::orphans::RemovedOrphans;
-use herma_sessions::prune::{Kept, Plan, Removed};
+use herma_sessions::prune::{Kept, Removed};
 use herma_sessions::reap::Reaped;
 use herma_sessions::vacuum::Vacuumed;
 use herma_sessions::{Access, Database, Filter, orphans, prune, reap, vacuum};
@@ -51,7 +51,7 @@ pub(super) struct PruneArgs {
 /// What will be done, as it is shown.
 #[derive(Default)]
 struct Preview {
-    plan: Plan,
+    plan: Removed,
     reaped: Reaped,
     orphan_files: u64,
     orphan_bytes: u64,
@@ -146,7 +146,7 @@ impl Prune<'_> {
         }
     }
 
-    fn show_plan(&self, plan: &Plan) {
+    fn show_plan(&self, plan: &Removed) {
         self.env.ui.status(format_args!(
             "{}, {}, {} ({}).",
             counted(plan.sessions, "session"),
@@ -176,14 +176,8 @@ impl Prune<'_> {
 
     fn tell_preview(&self, preview: &Preview) -> Result<Outcome> {
         let plan = &preview.plan;
-        let removed = Removed {
-            sessions: plan.sessions,
-            messages: plan.messages,
-            files: plan.files,
-            bytes: plan.bytes,
-            kept: [plan.kept.clone(), preview.reaped.kept.clone()].concat(),
-            ..Removed::default()
-        };
+        let kept = [plan.kept.clone(), preview.reaped.kept.clone()].concat();
+        let removed = Removed { kept, ..plan.clone() };
         tell_left(self.env, &removed);
         self.tell(&Report {
             reaped: preview.reaped.count,

@@ -14,60 +14,22 @@ const MAX_NESTING: usize = 64;
 /// What aliases may add to a file, in bytes: without a limit, a few lines can stand for gigabytes.
 const MAX_ALIAS_BYTES: usize = 1 << 20;
 
+const TOO_DEEP: &str = "nested more than 64 levels deep";
+const TOO_MANY_COPIES: &str = "aliases repeat too much";
+const COMPLEX_KEY: &str = "a key that is neither text nor a number";
 /// How many lines are moved to the right: no record has that many.
 const MAX_MOVED_LINES: usize = 10_000;
 
 /// Why a text is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum YamlError {
-    /// It does not follow the grammar.
-    #[error("line {line}: {what}")]
-    Grammar {
-        /// The line, from 1.
-        line: usize,
-        /// What the parser says.
-        what: String,
-    },
-    /// Nested too deeply.
-    #[error("line {line}: nested more than {MAX_NESTING} levels deep")]
-    TooDeep {
-        /// The line, from 1.
-        line: usize,
-    },
-    /// Aliases stand for too much.
-    #[error("line {line}: aliases repeat too much")]
-    TooManyCopies {
-        /// The line, from 1.
-        line: usize,
-    },
-    /// A tag that is not one of plain data.
-    #[error("line {line}: data of the kind {tag}")]
-    UnknownTag {
-        /// The line, from 1.
-        line: usize,
-        /// The tag.
-        tag: String,
-    },
-    /// A list or a map as a key.
-    #[error("line {line}: a key that is neither text nor a number")]
-    ComplexKey {
-        /// The line, from 1.
-        line: usize,
-    },
-    /// More than one document.
-    #[error("line {line}: a second document")]
-    SecondDocument {
-        /// The line, from 1.
-        line: usize,
-    },
-}
-
-impl YamlError {
+#[error("line {line}: {what}")]
+pub struct YamlError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
     /// Is it well-formed, with something in it that is not read here?
-    pub fn is_only_unknown(&self) -> bool {
-        matches!(self, Self::UnknownTag { .. })
-    }
+    pub is_only_unknown: bool,
 }
 
 /// Reads one document.
@@ -86,9 +48,10 @@ pub fn read(text: &str) -> Result<Value, YamlError> {
     };
     let options = granit_parser::options! { emit_comments: false };
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| YamlError::Grammar {
+        let (event, span) = event.map_err(|error| YamlError {
             line: error.marker().line(),
             what: error.info(),
+            is_only_unknown: false,
         })?;
         builder.line = span.start.line();
         builder.take(event, &span)?;
@@ -126,12 +89,11 @@ struct Builder<'t> {
 
 impl Builder<'_> {
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
-        let line = self.line;
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(YamlError::SecondDocument { line });
+                    return Err(self.grammar("a second document"));
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -167,7 +129,7 @@ impl Builder<'_> {
                 };
                 self.copied += value.weight();
                 if self.copied > MAX_ALIAS_BYTES {
-                    return Err(YamlError::TooManyCopies { line });
+                    return Err(self.grammar(TOO_MANY_COPIES));
                 }
                 let value = value.clone();
                 self.finish(value, 0)?;
@@ -178,7 +140,7 @@ impl Builder<'_> {
     }
 
     fn grammar(&self, what: &str) -> YamlError {
-        YamlError::Grammar { line: self.line, what: what.to_owned() }
+        YamlError { line: self.line, what: what.to_owned(), is_only_unknown: false }
     }
 
     fn content(&mut self) -> Option<&mut Content> {
@@ -186,12 +148,11 @@ impl Builder<'_> {
     }
 
     fn begin(&mut self, content: Content, anchor: usize) -> Result<(), YamlError> {
-        let line = self.line;
         if self.open.len() >= MAX_NESTING {
-            return Err(YamlError::TooDeep { line });
+            return Err(self.grammar(TOO_DEEP));
         }
         if let Some(Content::Map(_, None, _)) = self.content() {
-            return Err(YamlError::ComplexKey { line });
+            return Err(self.grammar(COMPLEX_KEY));
         }
         self.open.push(Open { content, anchor });
         Ok(())
@@ -199,11 +160,10 @@ impl Builder<'_> {
 
     /// Puts a complete value where it belongs.
     fn finish(&mut self, value: Value, anchor: usize) -> Result<(), YamlError> {
-        let line = self.line;
         if anchor != 0 {
             self.copied += value.weight();
             if self.copied > MAX_ALIAS_BYTES {
-                return Err(YamlError::TooManyCopies { line });
+                return Err(self.grammar(TOO_MANY_COPIES));
             }
             self.anchors.insert(anchor, value.clone());
         }
@@ -212,7 +172,7 @@ impl Builder<'_> {
             Some(Content::List(values)) => values.push(value),
             Some(Content::Map(entries, key, merged)) => match key.take() {
                 None if matches!(value, Value::List(_) | Value::Map(_)) => {
-                    return Err(YamlError::ComplexKey { line });
+                    return Err(self.grammar(COMPLEX_KEY));
                 }
                 None => *key = Some(Key::Plain(value)),
                 Some(Key::Plain(key)) => entries.push((key, value)),
@@ -224,7 +184,7 @@ impl Builder<'_> {
         }
         // An alias adds the depth of what it stands for.
         if self.open.is_empty() && self.whole.as_ref().is_some_and(|v| depth(v) > MAX_NESTING) {
-            return Err(YamlError::TooDeep { line });
+            return Err(self.grammar(TOO_DEEP));
         }
         Ok(())
     }
@@ -271,7 +231,8 @@ impl Builder<'_> {
     }
 
     fn unknown(&self, tag: &Tag) -> YamlError {
-        YamlError::UnknownTag { line: self.line, tag: tag.original() }
+        let what = format!("data of the kind {}", tag.original());
+        YamlError { line: self.line, what, is_only_unknown: true }
     }
 }
 
@@ -418,12 +379,12 @@ mod tests {
             let alias = format!("*a{},", level - 1).repeat(10);
             let _ = writeln!(bomb, "a{level}: &a{level} [{alias}]");
         }
-        assert!(matches!(read(&bomb), Err(YamlError::TooManyCopies { .. })));
+        assert!(matches!(read(&bomb), Err(e) if e.what == TOO_MANY_COPIES));
         let mut tower = "a0: &a0 [x]\n".to_owned();
         for level in 1..200 {
             let _ = writeln!(tower, "a{level}: &a{level} [*a{}]", level - 1);
         }
-        assert!(matches!(read(&tower), Err(YamlError::TooDeep { .. })));
+        assert!(matches!(read(&tower), Err(e) if e.what == TOO_DEEP));
         for text in [
             "&a [*a]",
             "a: b: c",

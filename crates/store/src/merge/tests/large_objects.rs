@@ -81,7 +81,7 @@ fn a_damaged_copy_of_a_large_object_is_taken_back() {
     damage(&fresh, second, LARGE as u64 - 1000);
     let before = names(&pack_directory(&fresh));
     let failed = merge(&fresh.dirs, &objects(&fresh), &wanted, &QUIET).unwrap_err();
-    assert!(matches!(failed, MergeError::Object(ObjectError::Damaged { .. })));
+    assert!(matches!(failed, GcError::Object(ObjectError::Damaged { .. })));
     assert_nothing_published(&fresh, &before);
 }
 
@@ -94,12 +94,12 @@ fn a_large_object_stops_at_the_limit_and_on_request() {
     let max_bytes = 9 << 20;
     let options = MergeOptions { max_bytes, ..QUIET };
     let stopped = merge(&fresh.dirs, &objects(&fresh), &in_a_row(&ids), &options);
-    assert!(matches!(stopped, Err(MergeError::TooLarge)));
+    assert!(matches!(stopped, Err(GcError::TooLarge)));
     assert_nothing_published(&fresh, &before);
     let asked = AtomicU64::new(0);
     let progress = |_| asked.fetch_add(1, Ordering::Relaxed) < 3;
     let options = MergeOptions { progress: &progress, ..QUIET };
     let stopped = merge(&fresh.dirs, &objects(&fresh), &in_a_row(&ids), &options);
-    assert!(matches!(stopped, Err(MergeError::Cancelled)));
+    assert!(matches!(stopped, Err(GcError::Cancelled)));
     assert_nothing_published(&fresh, &before);
 }

@@ -282,7 +282,7 @@ fn a_header_that_lies_about_its_size_costs_no_memory() {
     overwrite(&fresh, second, 12, huge);
     let wanted = in_a_row(&[more[1], ids[0]]);
     let failed = merge(&fresh.dirs, &objects(&fresh), &wanted, &QUIET).unwrap_err();
-    assert!(matches!(failed, MergeError::Object(_)), "{failed:?}");
+    assert!(matches!(failed, GcError::Object(_)), "{failed:?}");
     assert!(fresh.temporary_files().is_empty());
 }
 
@@ -298,13 +298,13 @@ fn an_object_without_an_intact_copy_fails_the_merge() {
     let wanted = in_a_row(&[more[1], ids[0]]);
     let failed = merge(&fresh.dirs, &objects(&fresh), &wanted, &QUIET).unwrap_err();
     assert!(
-        matches!(&failed, MergeError::Object(ObjectError::Damaged { id, .. }) if *id == ids[0]),
+        matches!(&failed, GcError::Object(ObjectError::Damaged { id, .. }) if *id == ids[0]),
         "{failed:?}"
     );
     assert_nothing_published(&fresh, &before);
     let wanted = in_a_row(&[more[1], ObjectId::NULL]);
     let failed = merge(&fresh.dirs, &objects(&fresh), &wanted, &QUIET).unwrap_err();
-    assert!(matches!(failed, MergeError::Object(ObjectError::Missing { .. })));
+    assert!(matches!(failed, GcError::Object(ObjectError::Missing { .. })));
     assert_nothing_published(&fresh, &before);
 }
 
@@ -321,11 +321,11 @@ fn a_pack_that_would_be_too_large_is_not_published() {
         merge(&fresh.dirs, &objects(&fresh), &wanted, &options)
     };
     for limit in [0, 1000, 6 << 20] {
-        assert!(matches!(with_limit(limit), Err(MergeError::TooLarge)));
+        assert!(matches!(with_limit(limit), Err(GcError::TooLarge)));
         assert_nothing_published(&fresh, &before);
     }
     let bytes = with_limit(u64::MAX).unwrap().unwrap().bytes;
-    assert!(matches!(with_limit(bytes - 1), Err(MergeError::TooLarge)));
+    assert!(matches!(with_limit(bytes - 1), Err(GcError::TooLarge)));
     assert_eq!(with_limit(bytes).unwrap().unwrap().bytes, bytes);
 }
 
@@ -340,7 +340,7 @@ fn a_merge_stops_when_the_caller_says_so() {
         let progress = |done: u64| done < stop_at;
         let options = MergeOptions { progress: &progress, ..QUIET };
         let stopped = merge(&fresh.dirs, &objects(&fresh), &in_a_row(&ids), &options);
-        assert!(matches!(stopped, Err(MergeError::Cancelled)));
+        assert!(matches!(stopped, Err(GcError::Cancelled)));
         assert_nothing_published(&fresh, &before);
     }
 }

@@ -18,7 +18,7 @@ fn small_pack(offsets: &str) -> (Repo, BTreeMap<ObjectId, Object>, PathBuf) {
     let setting = format!("repack.useDeltaBaseOffset={offsets}");
     repo.git(&["-c", &setting, "repack", "-q", "-adf"]);
     repo.git(&["prune-packed"]);
-    let pack = format!("{}.pack", repo.objects().pack_names().unwrap()[0]);
+    let pack = format!("{}.pack", repo.objects().packs().unwrap()[0].stem());
     let path = repo.objects_path().join("pack").join(pack);
     let expected = repo.all_as_git_reads_them();
     (repo, expected, path)

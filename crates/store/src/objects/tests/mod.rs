@@ -173,7 +173,7 @@ fn packs_read_like_git_reads_them_whatever_the_deltas_and_the_index() {
     assert!(count_deltas(&repo, |kind| matches!(kind, EntryKind::IdDelta { .. })) > 50);
     assert_reads_like_git(&repo);
     repo.git(&["-c", "pack.indexVersion=1", "repack", "-q", "-adf", "--depth=20"]);
-    let pack = format!("pack/{}.idx", repo.objects().pack_names().unwrap()[0]);
+    let pack = format!("pack/{}.idx", repo.objects().packs().unwrap()[0].stem());
     let index = std::fs::read(repo.objects_path().join(pack)).unwrap();
     assert_ne!(index[..4], [0xff, b't', b'O', b'c'], "version 1 has no signature");
     assert_reads_like_git(&repo);

@@ -18,7 +18,6 @@ const MAX_KEPT_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub struct RecentContents {
     kept: Mutex<Kept>,
-    is_wanted: bool,
 }
 
 #[derive(Debug)]
@@ -36,12 +35,12 @@ impl Default for RecentContents {
 impl RecentContents {
     /// Has room for so many bytes.
     pub fn with_room(room: usize) -> Self {
-        Self { kept: Mutex::new(Kept { room, contents: HashMap::new() }), is_wanted: room > 0 }
+        Self { kept: Mutex::new(Kept { room, contents: HashMap::new() }) }
     }
 
     /// Keeps a content, if it is small and there is room.
     pub fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
-        if !self.is_wanted || kind != Kind::Blob || data.len() > MAX_KEPT_BYTES {
+        if kind != Kind::Blob || data.len() > MAX_KEPT_BYTES {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,18 +52,12 @@ impl RecentContents {
 
     /// Is this, byte for byte, the content with this id? `None` if that one was not kept.
     pub fn is(&self, id: &ObjectId, data: &[u8]) -> Option<bool> {
-        if !self.is_wanted {
-            return None;
-        }
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.contents.get(id).map(|content| content == data)
     }
 
     /// How long the content with this id is, if it was kept.
     pub fn length_of(&self, id: &ObjectId) -> Option<usize> {
-        if !self.is_wanted {
-            return None;
-        }
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.contents.get(id).map(Vec::len)
     }
