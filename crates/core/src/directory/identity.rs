@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use herma_store::ProjectId;
 
 use super::json;
-use super::json::{Text, Value};
 use super::place::{Place, Places};
 use crate::types::settings::AskedLimits;
 
@@ -33,25 +32,20 @@ const MAX_TOTAL_SIZE: &str = "max_total_size";
 /// What the store remembers about a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
-    members: Vec<(Text, Value)>,
+    members: json::Members,
 }
 
 impl Identity {
     /// Reads a file. What cannot be understood is unknown, never an error.
     pub fn parse(bytes: &[u8]) -> Self {
-        match json::parse(bytes) {
-            Some(Value::Object(members)) => Self { members },
-            _ => Self::default(),
-        }
+        Self { members: json::parse(bytes).unwrap_or_default() }
     }
 
     /// What is wrong with a file, if anything is: it is no object, or a value has the wrong type.
     pub fn problem(bytes: &[u8]) -> Option<&'static str> {
-        let Some(Value::Object(members)) = json::parse(bytes) else {
-            return Some("it is no JSON object");
-        };
+        let Some(members) = json::parse(bytes) else { return Some("it is no JSON object") };
         let identity = Self { members };
-        let is_set = |key| !matches!(identity.get(key), None | Some(Value::Null));
+        let is_set = |key| identity.get(key).is_some_and(|value| value != "null");
         if is_set(WORKDIR) && identity.workdir().is_none() {
             return Some("`workdir` is no path");
         }
@@ -78,14 +72,13 @@ impl Identity {
             (PARENT_INO, identity.parent().is_none()),
         ];
         for (key, _) in wrong.iter().filter(|(_, is_wrong)| *is_wrong) {
-            let key = json::text(key);
-            identity.members.retain(|(name, _)| *name != key);
+            identity.members.retain(|(name, _)| name != key);
         }
         if identity.workdir().is_none() {
             let found = json::member_of_half(bytes, WORKDIR).and_then(|text| to_path(&text));
             // A path that is cut short would be another project.
             if let Some(path) = found.filter(|path| ProjectId::of(path) == *project) {
-                identity.set(WORKDIR, Value::String(from_path(&path)));
+                identity.set(WORKDIR, from_path(&path));
             }
         }
         identity
@@ -94,13 +87,13 @@ impl Identity {
     /// Fills in what is not known yet.
     pub fn complete(&mut self, workdir: Option<&Path>, created_at: f64, last_touch: f64) {
         if let (None, Some(workdir)) = (self.workdir(), workdir) {
-            self.set(WORKDIR, Value::String(from_path(workdir)));
+            self.set(WORKDIR, from_path(workdir));
         }
         if self.created_at().is_none() {
-            self.set(CREATED_AT, json::float(created_at));
+            self.set(CREATED_AT, json::python_float(created_at));
         }
         if self.last_touch().is_none() {
-            self.set(LAST_TOUCH, json::float(last_touch));
+            self.set(LAST_TOUCH, json::python_float(last_touch));
         }
     }
 
@@ -111,11 +104,11 @@ impl Identity {
 
     /// Notes that the project at `workdir` was saved at `now` (seconds since 1970).
     pub fn touch(&mut self, workdir: &Path, now: f64, parent: Option<Place>) {
-        self.set(WORKDIR, Value::String(from_path(workdir)));
+        self.set(WORKDIR, from_path(workdir));
         if self.created_at().is_none() {
-            self.set(CREATED_AT, json::float(now));
+            self.set(CREATED_AT, json::python_float(now));
         }
-        self.set(LAST_TOUCH, json::float(now));
+        self.set(LAST_TOUCH, json::python_float(now));
         self.set_missing_since(None);
         if let Some(parent) = parent {
             self.set_number(PARENT_DEV, Some(parent.dev));
@@ -133,10 +126,9 @@ impl Identity {
     /// Notes since when it is missing, or that it is not.
     pub fn set_missing_since(&mut self, time: Option<f64>) {
         if let Some(time) = time {
-            self.set(MISSING_SINCE, json::float(time));
+            self.set(MISSING_SINCE, json::python_float(time));
         } else {
-            let key = json::text(MISSING_SINCE);
-            self.members.retain(|(name, _)| *name != key);
+            self.members.retain(|(name, _)| name != MISSING_SINCE);
         }
     }
 
@@ -184,10 +176,7 @@ impl Identity {
 
     /// Where the project is.
     pub fn workdir(&self) -> Option<PathBuf> {
-        match self.get(WORKDIR)? {
-            Value::String(text) => to_path(text),
-            _ => None,
-        }
+        to_path(&json::string(self.get(WORKDIR)?)?)
     }
 
     /// When it was first saved, seconds since 1970.
@@ -202,7 +191,7 @@ impl Identity {
 
     /// Puts the time it was last saved right.
     pub fn set_last_touch(&mut self, time: f64) {
-        self.set(LAST_TOUCH, json::float(time));
+        self.set(LAST_TOUCH, json::python_float(time));
     }
 
     /// The directory it was in when it was last saved.
@@ -217,66 +206,55 @@ impl Identity {
 
     /// The bytes of the file, as Python's `json.dumps` would write them.
     pub fn render(&self) -> String {
-        let mut out = String::new();
-        json::render(&Value::Object(self.members.clone()), &mut out);
-        out
+        json::render(&self.members)
     }
 
-    fn get(&self, key: &str) -> Option<&Value> {
-        let key = json::text(key);
-        self.members.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    fn get(&self, key: &str) -> Option<&str> {
+        let found = self.members.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.as_str())
     }
 
-    fn set(&mut self, key: &str, value: Value) {
-        json::set(&mut self.members, json::text(key), value);
+    fn set(&mut self, key: &str, value: String) {
+        json::set(&mut self.members, key, value);
     }
 
     /// What is not known any more must not stay: it would contradict what is.
     fn set_number(&mut self, key: &str, number: Option<impl ToString>) {
         if let Some(number) = number {
-            self.set(key, Value::Number(number.to_string()));
+            self.set(key, number.to_string());
         } else {
-            let key = json::text(key);
-            self.members.retain(|(name, _)| *name != key);
+            self.members.retain(|(name, _)| name != key);
         }
     }
 
     fn seconds(&self, key: &str) -> Option<f64> {
-        match self.get(key)? {
-            Value::Number(number) => {
-                number.parse().ok().filter(|seconds: &f64| seconds.is_finite())
-            }
-            _ => None,
-        }
+        self.whole(key).filter(|seconds: &f64| seconds.is_finite())
     }
 
     fn whole<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
-        match self.get(key)? {
-            Value::Number(number) => number.parse().ok(),
-            _ => None,
-        }
+        self.get(key)?.parse().ok()
     }
 }
 
-/// A path as Python holds it: each byte that is not UTF-8 becomes a lone surrogate.
-fn from_path(path: &Path) -> Text {
-    let mut text = Text::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        text.extend(chunk.valid().chars().map(u32::from));
-        text.extend(chunk.invalid().iter().map(|byte| 0xdc00 + u32::from(*byte)));
-    }
-    text
+/// A path in the text of a string.
+fn from_path(path: &Path) -> String {
+    json::quoted(path.as_os_str().as_bytes())
 }
 
-fn to_path(text: &Text) -> Option<PathBuf> {
+/// The path a string says; bytes that are no UTF-8 stand in it as surrogates, U+DC80 to U+DCFF.
+fn to_path(text: &[u8]) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
-    for code in text {
-        if (0xdc80..=0xdcff).contains(code) {
-            bytes.push((code - 0xdc00) as u8);
-        } else {
-            let c = char::from_u32(*code).filter(|c| *c != '\0')?;
-            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        }
+    let mut rest = text;
+    while let [first, after @ ..] = rest {
+        (*first != 0).then_some(())?;
+        let (byte, after) = match rest {
+            [0xed, 0xb2, low, after @ ..] => (*low, after),
+            [0xed, 0xb3, low, after @ ..] => (low | 0x40, after),
+            [0xed, 0xa0..=0xff, ..] => return None,
+            _ => (*first, after),
+        };
+        bytes.push(byte);
+        rest = after;
     }
     (!bytes.is_empty()).then(|| PathBuf::from(OsString::from_vec(bytes)))
 }
