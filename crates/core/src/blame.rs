@@ -150,7 +150,7 @@ impl Told {
         LineOrigin {
             checkpoint: self.holder(seen.first).map(saved_in),
             time: self.time(seen.first, author.as_ref()),
-            author: author.map_or(LineAuthor::Earlier, LineAuthor::from),
+            author: author.unwrap_or(LineAuthor::Earlier),
         }
     }
 }

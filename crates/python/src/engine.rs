@@ -324,7 +324,7 @@ impl Engine {
     /// Removes the store with all checkpoints, and what older versions left; returns the bytes that are
     /// free, and whether there was anything. Resume records stay.
     fn clear_all(&self, py: Python<'_>) -> PyResult<(u64, bool)> {
-        let cleared = quietly(py, || self.inner.clear_all())?;
+        let cleared = quietly(py, || self.inner.clear(None))?;
         Ok((cleared.bytes_freed, cleared.deleted))
     }
 

@@ -86,6 +86,20 @@ fn strip_ignorable(name: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The path of something in a directory. The root's is empty.
+pub fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if directory.is_empty() { b"" } else { b"/" };
+    [directory, slash, name].concat()
+}
+
+/// The directory a path is in, and its last component.
+pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}
+
 /// A path relative to a project root, every component checked. Empty means the root itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RelPath(Vec<u8>);
@@ -124,22 +138,13 @@ impl RelPath {
     /// This path with one more component. The name must have passed [`check_name`].
     #[must_use]
     pub fn join(&self, name: &[u8]) -> Self {
-        let mut path = Vec::with_capacity(self.0.len() + name.len() + 1);
-        path.extend_from_slice(&self.0);
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-        Self(path)
+        Self(join(&self.0, name))
     }
 
     /// The directory it is in, and its last component. The root has neither.
     pub fn split(&self) -> Option<(Self, &[u8])> {
-        match self.0.iter().rposition(|b| *b == b'/') {
-            _ if self.0.is_empty() => None,
-            Some(slash) => Some((Self(self.0[..slash].to_vec()), &self.0[slash + 1..])),
-            None => Some((Self::root(), &self.0)),
-        }
+        let (parent, name) = split(&self.0);
+        (!name.is_empty()).then(|| (Self(parent.to_vec()), name))
     }
 
     /// The directories it is in, innermost first, without the root.

@@ -12,6 +12,7 @@
 //! A directory is entered if something in it may be held, and what is not is left out by name. So a checkpoint of such a scan also
 //! vouches for the absence of every path the held states have and it does not.
 
+use herma_store::path::join;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +24,7 @@ use herma_store::objects::Objects;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::reason::Reason;
-use super::stat_cache::{EntryKind, EntryRecord, StatCache};
+use super::stat_cache::{EntryRecord, StatCache};
 use crate::rules::{ExcludeSettings, Rules, Scope};
 
 /// An ignore file that is larger has no rules, as on disk.
@@ -160,13 +161,8 @@ impl<'a> Held<'a> {
 
     /// Is what a record describes exactly what a held state has?
     pub(crate) fn is_exact(&self, path: &[u8], record: &EntryRecord) -> bool {
-        let kind = match record.kind {
-            EntryKind::File => EntryMode::File,
-            EntryKind::Executable => EntryMode::Executable,
-            EntryKind::Symlink => EntryMode::Symlink,
-            _ => return false,
-        };
-        !record.unstable && self.contents(path, kind).contains(&record.id)
+        let is_in = |mode| self.contents(path, mode).contains(&record.id);
+        !record.unstable && record.kind.mode().is_some_and(is_in)
     }
 
     /// The rules around the root at the beginning of each step.
@@ -177,11 +173,7 @@ impl<'a> Held<'a> {
 
     /// The ignore files of a directory at the beginning of the step with this place.
     pub(crate) fn ignore_file(&self, step: usize, dir: &[u8], name: &str) -> Option<Vec<u8>> {
-        let mut path = dir.to_vec();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name.as_bytes());
+        let path = join(dir, name.as_bytes());
         let (mode, id) = self.at(&self.holding.begun[step].tree, &path)?;
         let is_file = matches!(mode, EntryMode::File | EntryMode::Executable);
         let (_, size) = self.objects.read_header(&id).ok().filter(|_| is_file)?;

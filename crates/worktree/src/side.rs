@@ -47,20 +47,17 @@ impl Side for &PresentSide {
         let mut entries = Vec::new();
         for entry in self.cache.entries(dir).ok_or_else(vanished)? {
             let entry = entry.ok_or_else(vanished)?;
-            let (mode, id) = match entry.kind {
-                EntryKind::File => (EntryMode::File, entry.id),
-                EntryKind::Executable => (EntryMode::Executable, entry.id),
-                EntryKind::Symlink => (EntryMode::Symlink, entry.id),
-                EntryKind::Directory => {
-                    let below =
-                        entry.child().and_then(|c| self.cache.dir(c)).ok_or_else(vanished)?;
-                    if below.tree.is_null() {
-                        continue;
-                    }
-                    (EntryMode::Directory, below.tree)
+            let (mode, id) = match entry.kind.mode() {
+                Some(mode) => (mode, entry.id),
+                None if entry.kind == EntryKind::Directory => {
+                    let below = entry.child().and_then(|child| self.cache.dir(child));
+                    (EntryMode::Directory, below.ok_or_else(vanished)?.tree)
                 }
-                EntryKind::LeftOut(_) | EntryKind::Watched(_) => continue,
+                None => continue,
             };
+            if id.is_null() {
+                continue;
+            }
             let name = self.cache.name(&entry).ok_or_else(vanished)?.to_bytes().into();
             entries.push(TreeEntry { mode, name, id });
         }

@@ -31,7 +31,7 @@ pub(crate) fn scanned(
         saved: &NothingSaved,
         rehash: false,
         only_in,
-        recent: Recent::default(),
+        recent: Recent::WrittenBack,
         held: None,
         cancelled: &|_| false,
     };

@@ -200,7 +200,7 @@ impl<'e> Following<'e> {
         let Some((checkpoint, name)) = ends.alone(aim)? else { return Ok(None) };
         let Ok(found) = self.project.find(&Spec::Id(checkpoint.clone())) else { return Ok(None) };
         let from = State::Checkpoint(Box::new(found));
-        let differences = self.project.changes(&from, &State::Present, &[], false)?;
+        let differences = self.project.changes(&from, &State::Present, &[], false, &NoProgress)?;
         if !differences.changes.is_empty() || differences.modes_differ {
             return Ok(None);
         }

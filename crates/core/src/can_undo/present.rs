@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bstr::BString;
 use herma_fs::{Dir, FileKind, Stat};
 use herma_shell::{PathEntry, ProjectFiles};
+use herma_store::path::{join, split};
 use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 use herma_worktree::reason::Reason;
 use herma_worktree::scan::judge::Judge;
@@ -92,11 +93,7 @@ impl PresentFiles<'_> {
                 if entry.kind.left_out().is_some() {
                     continue;
                 }
-                let mut below = path.clone();
-                if !below.is_empty() {
-                    below.push(b'/');
-                }
-                below.extend_from_slice(name.to_bytes());
+                let below = join(&path, name.to_bytes());
                 if !each(&below) {
                     return;
                 }
@@ -149,14 +146,6 @@ pub(super) struct Lost {
     pub(super) other_names: bool,
     /// It has a setuid or setgid bit.
     pub(super) identity: bool,
-}
-
-/// The directory a path is in, and its last component.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().rposition(|byte| *byte == b'/') {
-        Some(slash) => (&path[..slash], &path[slash + 1..]),
-        None => (b"", path),
-    }
 }
 
 /// What a checkpoint does not keep of a file or directory.

@@ -5,6 +5,7 @@
 //! of the system are out of reach here, and taken for what the user wants.
 
 use herma_fs::FileKind;
+use herma_store::path::{join, split};
 
 use super::present::PresentFiles;
 
@@ -28,7 +29,7 @@ const HARMLESS: &[(&str, &[&str])] = &[
 pub(super) fn is_plain(files: &PresentFiles<'_>, directory: &[u8]) -> bool {
     let mut here = directory;
     loop {
-        let at = |name: &str| join(here, name);
+        let at = |name: &str| join(here, name.as_bytes());
         match files.kind(&at(".git")) {
             Some(FileKind::Directory) => return is_plain_repository(files, &at(".git")),
             Some(_) => return false,
@@ -38,8 +39,7 @@ pub(super) fn is_plain(files: &PresentFiles<'_>, directory: &[u8]) -> bool {
         if files.kind(&at("HEAD")).is_some() || here.is_empty() {
             return false;
         }
-        let slash = here.iter().rposition(|byte| *byte == b'/');
-        here = &here[..slash.unwrap_or(0)];
+        here = split(here).0;
     }
 }
 
@@ -47,7 +47,7 @@ fn is_plain_repository(files: &PresentFiles<'_>, repository: &[u8]) -> bool {
     // Parts of it are elsewhere, or other repositories belong to it; and a hook that runs whenever git
     // looked which files changed.
     let surprises = ["commondir", "modules", "hooks/post-index-change"];
-    let kind = |name: &str| files.kind(&join(repository, name));
+    let kind = |name: &str| files.kind(&join(repository, name.as_bytes()));
     let has = |name: &str| kind(name).is_some();
     let hooks_are_here = matches!(kind("hooks"), None | Some(FileKind::Directory));
     let mut others = false;
@@ -55,17 +55,10 @@ fn is_plain_repository(files: &PresentFiles<'_>, repository: &[u8]) -> bool {
         others |=
             path != repository && path.split(|byte| *byte == b'/').any(|name| name == b".git");
     });
-    let settings = join(repository, "config");
+    let settings = join(repository, b"config");
     let is_harmless = files.kind(&settings).is_none()
         || files.read(&settings, MAX_SETTINGS_BYTES).is_some_and(|text| are_harmless(&text));
     !others && hooks_are_here && !surprises.into_iter().any(has) && is_harmless
-}
-
-fn join(directory: &[u8], name: &str) -> Vec<u8> {
-    if directory.is_empty() {
-        return name.into();
-    }
-    [directory, b"/", name.as_bytes()].concat()
 }
 
 /// Are all settings of this text harmless? What git may read differently is not.

@@ -32,20 +32,6 @@ pub struct Cleared {
 }
 
 impl Engine {
-    /// Removes the store with all checkpoints, the archives and the repositories of version 1.
-    ///
-    /// Waits until nobody saves, restores or collects, at most as long as the settings say. A save that
-    /// comes after makes a new store. A store of any format and in any state is removed, but never one
-    /// that is a link.
-    pub fn clear_all(&self) -> Result<Cleared, Error> {
-        self.clear(None)
-    }
-
-    /// Like [`Self::clear_all`], if the checkpoints in the store are still those that were counted.
-    pub fn clear_counted(&self, counted: &CheckpointCounts) -> Result<Cleared, Error> {
-        self.clear(Some(counted))
-    }
-
     /// How many checkpoints each project has now.
     pub fn count_checkpoints(&self) -> Result<CheckpointCounts, Error> {
         match self.open_for_reading()? {
@@ -54,7 +40,9 @@ impl Engine {
         }
     }
 
-    fn clear(&self, counted: Option<&CheckpointCounts>) -> Result<Cleared, Error> {
+    /// Removes everything: the store, and what version 1 of Hermes left beside it. With what was `counted` before, nothing is
+    /// removed if there is something else by now.
+    pub fn clear(&self, counted: Option<&CheckpointCounts>) -> Result<Cleared, Error> {
         let path = self.base();
         let Some((parent, dir)) = layout::open_base(&path)? else { return Ok(Cleared::default()) };
         let mut cleared = Cleared::default();

@@ -1,6 +1,7 @@
 //! What checkpoints hold, in bytes on disk: for the limits, and for people who want to know what costs them their
 //! disk. What is free when one goes is known by pieces, of which each is counted once, however many hold it.
 
+use herma_store::path::join;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -286,11 +287,7 @@ impl HeldByProject {
                 return Err(GcError::Cancelled.into());
             }
             for entry in readable(objects.read_tree(&tree))?.unwrap_or_default() {
-                let mut at = path.clone();
-                if !at.is_empty() {
-                    at.push(b'/');
-                }
-                at.extend_from_slice(&entry.name);
+                let at = BString::from(join(&path, &entry.name));
                 if entry.mode == EntryMode::Directory {
                     pending.push((entry.id, at));
                 } else if entry.mode != EntryMode::Nested

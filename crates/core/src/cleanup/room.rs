@@ -45,26 +45,8 @@ pub(super) fn urgent(thoroughness: Thoroughness) -> CollectOptions {
 }
 
 impl Engine {
-    /// Takes out of use what nothing needs, and merges packs, without dropping anything. What it takes is deleted by a
-    /// collection after the trash's period, or by this one if room is short.
+    /// Frees what nothing refers to any more. What is freed waits in the trash for an hour, unless it is emptied too.
     pub fn collect(
-        &self,
-        thoroughness: Thoroughness,
-        progress: &dyn Progress,
-    ) -> Result<Cleaned, Error> {
-        self.collect_with(thoroughness, /*empty_trash*/ false, progress)
-    }
-
-    /// The same, and the trash is emptied now.
-    pub fn collect_and_empty_trash(
-        &self,
-        thoroughness: Thoroughness,
-        progress: &dyn Progress,
-    ) -> Result<Cleaned, Error> {
-        self.collect_with(thoroughness, /*empty_trash*/ true, progress)
-    }
-
-    fn collect_with(
         &self,
         thoroughness: Thoroughness,
         empty_trash: bool,

@@ -11,7 +11,6 @@ use herma_worktree::modes::Modes;
 use herma_worktree::owner::Owners;
 use herma_worktree::present::Present;
 use herma_worktree::reason::Reason;
-use herma_worktree::receipt::Receipt;
 use herma_worktree::side::PresentSide;
 use herma_worktree::sink::HashOnly;
 use herma_worktree::stat_cache::StatCache;
@@ -29,7 +28,7 @@ use crate::restore::{Action, ActionKind, Plan};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::{by_path, read_left_out};
 use crate::save::saved_before::SavedBefore;
-use crate::save::{Draft, Lost, SaveOptions, Saved, Waited, vouches_for_absence};
+use crate::save::{Draft, Lost, SaveOptions, Saved, vouches_for_absence};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::kept::{Kept, KeptWhy, Lack};
@@ -280,15 +279,7 @@ impl Project {
             .into_iter()
             .filter(|c| c.vouches_for_all() && (c.tree, c.modes) == now)
             .find(|c| vouches_for_absence(store, c, created));
-        Ok(found.map(|checkpoint| Saved {
-            checkpoint,
-            is_new: false,
-            receipt: Receipt::default(),
-            notes: Vec::new(),
-            lost: Lost::default(),
-            due: None,
-            waited: Waited::default(),
-        }))
+        Ok(found.map(Saved::known))
     }
 }
 

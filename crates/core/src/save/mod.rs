@@ -78,6 +78,21 @@ pub struct Saved {
     pub waited: Waited,
 }
 
+impl Saved {
+    /// Nothing had to be saved: there is a checkpoint of that state.
+    pub(crate) fn known(checkpoint: Checkpoint) -> Self {
+        Self {
+            checkpoint,
+            is_new: false,
+            receipt: Receipt::default(),
+            notes: Vec::new(),
+            due: None,
+            lost: Lost::default(),
+            waited: Waited::default(),
+        }
+    }
+}
+
 /// What the store had lost, as far as a save has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
@@ -155,6 +170,7 @@ struct Known {
 }
 
 /// How to look at the project.
+#[derive(Default)]
 struct Look {
     cache: Option<Arc<StatCache>>,
     rehash: bool,
@@ -214,11 +230,10 @@ impl Project {
         let known = self.clear_the_way_and_load(store)?;
         let is_sign_due = known.losses.is_sign_due;
         let look = Look {
-            cache: None,
             rehash: options.rehash,
-            only_in: None,
             recent: Recent::WrittenBack,
             holding,
+            ..Look::default()
         };
         let draft = self.draft_of(store, known, look, progress)?;
         let state = self.keep(store, draft, options, Origin::Saved, progress)?;
@@ -245,13 +260,8 @@ impl Project {
         progress: &dyn Progress,
     ) -> Result<Draft<'s>, Error> {
         let known = self.clear_the_way_and_load(store)?;
-        let look = Look {
-            cache: None,
-            rehash,
-            only_in: None,
-            recent: Recent::ReadAgain,
-            holding: self.holding(store, &known.history, held)?,
-        };
+        let look =
+            Look { rehash, holding: self.holding(store, &known.history, held)?, ..Look::default() };
         let mut draft = self.draft_of(store, known, look, progress)?;
         draft.held = held.to_vec();
         Ok(draft)
@@ -402,13 +412,7 @@ impl Project {
         sink: &dyn herma_worktree::sink::Sink,
         progress: &dyn Progress,
     ) -> Result<Present, Error> {
-        let look = Look {
-            cache,
-            rehash,
-            only_in: None,
-            recent: Recent::ReadAgain,
-            holding: Holding::default(),
-        };
+        let look = Look { cache, rehash, ..Look::default() };
         self.look_with(store, look, sink, progress)
     }
 
@@ -423,10 +427,8 @@ impl Project {
     ) -> Result<Present, Error> {
         let look = Look {
             cache: self.load_cache(store, history),
-            rehash: false,
-            only_in: None,
-            recent: Recent::ReadAgain,
             holding: self.holding(store, history, held)?,
+            ..Look::default()
         };
         self.look_with(Some(store), look, sink, progress)
     }
@@ -455,10 +457,9 @@ impl Project {
     ) -> Result<Option<Present>, Error> {
         let look = Look {
             cache: Some(Arc::clone(before)),
-            rehash: false,
             only_in: Some(directories),
-            recent: Recent::ReadAgain,
             holding,
+            ..Look::default()
         };
         self.with_options(Some(store), look, &NoProgress, |options| match expected {
             Some(expected) => scan_unless(options, known, expected),
@@ -505,15 +506,7 @@ impl Project {
         let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
         // The answer stands whether or not the time of this visit could be noted.
         let _ = self.touch_now_and_then(&store.dirs);
-        Ok(Saved {
-            checkpoint,
-            is_new: false,
-            receipt,
-            notes: Vec::new(),
-            lost: Lost::default(),
-            due: None,
-            waited: Waited::default(),
-        })
+        Ok(Saved { receipt, ..Saved::known(checkpoint) })
     }
 }
 

@@ -26,7 +26,7 @@ use crate::records::step::log::StepLog;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::receipt_in;
-use crate::save::{Lost, SaveOptions, Saved, Waited, named_at_once};
+use crate::save::{SaveOptions, Saved, named_at_once};
 use crate::types::checkpoint::{ChangeCount, Checkpoint, Origin};
 use crate::types::clock::Timestamp;
 use crate::types::message::{MAX_REASON, Message};
@@ -146,13 +146,11 @@ impl Project {
             purged: Vec::new(),
         };
         Ok(Saved {
-            checkpoint,
             is_new: true,
             receipt: state.receipt.clone(),
             notes,
-            lost: Lost::default(),
             due: due.unwrap_or_default(),
-            waited: Waited::default(),
+            ..Saved::known(checkpoint)
         })
     }
 

@@ -1,5 +1,6 @@
 //! Writing and reading what a checkpoint says about itself besides its tree.
 
+use herma_store::path::join;
 use std::collections::{BTreeMap, HashSet};
 
 use herma_store::object::{EntryMode, TreeEntry};
@@ -107,25 +108,17 @@ pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<Left
         if seen > MAX_LISTS {
             break;
         }
-        let below = |name: &[u8]| {
-            let mut full = path.clone();
-            if !full.is_empty() {
-                full.push(b'/');
-            }
-            full.extend_from_slice(name);
-            full
-        };
         let (records, dirs) = lists::parts(&objects.read_tree(&id)?);
         if let Some(records) = records {
             for record in lists::records(&objects.read(&records)?.data) {
                 if let Some((reason, secret)) = lists::parse_left_out(record.word) {
-                    found.push(LeftOut { path: below(record.name).into(), reason, secret });
+                    found.push(LeftOut { path: join(&path, record.name).into(), reason, secret });
                 }
             }
         }
         if let Some(dirs) = dirs {
             for entry in objects.read_tree(&dirs)? {
-                stack.push((below(&entry.name), entry.id));
+                stack.push((join(&path, &entry.name), entry.id));
             }
         }
     }

@@ -18,5 +18,5 @@ pub use choose::{StepChoice, TurnChoice};
 
 pub use crate::records::step::marks::Turn;
 pub use crate::records::step::{
-    Author, Doubt, Moment, Step, StepEnd, StepKind, StepRules, StepStart, outside,
+    Doubt, Moment, Step, StepEnd, StepKind, StepRules, StepStart, outside,
 };

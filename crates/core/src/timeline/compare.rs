@@ -12,7 +12,7 @@ use herma_worktree::reason::Reason;
 use herma_worktree::side::PresentSide;
 
 use crate::engine::open::OpenStore;
-use crate::engine::{NoProgress, Progress, Project};
+use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::save::comparable::{Foreign, may_be_foreign};
@@ -29,6 +29,7 @@ pub enum State {
 }
 
 /// What differs between two states, with the means to look inside.
+#[derive(Default)]
 pub struct Comparison {
     /// The differences, sorted by path.
     pub changes: Vec<Change>,
@@ -47,21 +48,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// No difference.
-    pub(crate) fn nothing() -> Self {
-        Self {
-            changes: Vec::new(),
-            modes_differ: false,
-            unreadable: Vec::new(),
-            not_covered: Vec::new(),
-            store: None,
-            present: None,
-            old_is_present: false,
-            new_is_present: false,
-            made: Made::default(),
-        }
-    }
-
     /// Keeps what the contents of both sides are read from.
     pub(crate) fn keep(&mut self, store: OpenStore, made: Made) {
         self.store = Some(store);
@@ -133,19 +119,8 @@ impl Side for MadeSide<'_> {
 }
 
 impl Project {
-    /// Compares two states, within `scope` if that is not empty.
-    pub fn changes(
-        &self,
-        from: &State,
-        to: &State,
-        scope: &[RelPath],
-        renames: bool,
-    ) -> Result<Comparison, Error> {
-        self.changes_telling(from, to, scope, renames, &NoProgress)
-    }
-
     /// The same, for somebody who waits and may stop it while the files are looked at.
-    pub fn changes_telling(
+    pub fn changes(
         &self,
         from: &State,
         to: &State,
@@ -163,7 +138,7 @@ impl Project {
         let mut comparison = Comparison {
             old_is_present: matches!(from, State::Present),
             new_is_present: matches!(to, State::Present),
-            ..Comparison::nothing()
+            ..Comparison::default()
         };
         let present_tree = present.as_ref().map_or(ObjectId::EMPTY_TREE, |(_, state)| state.0);
         let present_modes = present.as_ref().and_then(|(_, state)| state.1);

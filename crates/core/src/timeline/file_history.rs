@@ -114,7 +114,7 @@ impl Told {
             path: seen.path.clone(),
             checkpoint: self.holder(seen.first).cloned().map(Box::new),
             time: self.time(seen.first, author.as_ref()),
-            author: author.map_or(LineAuthor::Earlier, LineAuthor::from),
+            author: author.unwrap_or(LineAuthor::Earlier),
             change,
             insertions,
             deletions,

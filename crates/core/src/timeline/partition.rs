@@ -6,6 +6,7 @@ use crate::timeline::Story;
 use crate::timeline::states::Belongs;
 
 /// The stretches since some point, by whose they are.
+#[derive(Default)]
 pub(crate) struct Sorted {
     /// What is taken back: pairs of points, oldest first.
     pub(crate) runs: Vec<(usize, usize)>,
@@ -19,13 +20,7 @@ pub(crate) struct Sorted {
 impl Sorted {
     pub(crate) fn new(told: &Story, chosen: &BTreeSet<u64>, first: usize) -> Self {
         let line = &told.line;
-        let mut sorted = Self {
-            runs: Vec::new(),
-            others: Vec::new(),
-            keeps_anything: false,
-            steps: BTreeSet::new(),
-            uncertain: BTreeSet::new(),
-        };
+        let mut sorted = Self::default();
         for stretch in first..line.stretches() {
             if !line.changes(stretch) {
                 continue;

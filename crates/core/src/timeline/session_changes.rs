@@ -138,7 +138,7 @@ impl Project {
         let story = ground.story;
         let is_chosen = |step: &&Step| chosen.contains(&step.number);
         let mut answer = SessionChanges {
-            comparison: Comparison::nothing(),
+            comparison: Comparison::default(),
             steps: story.steps.iter().filter(is_chosen).cloned().collect(),
             unattributed: BTreeSet::new(),
             uncertain: Vec::new(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use herma_worktree::present::StateIds;
 
-use crate::records::step::{Author, Step, StepEnd};
+use crate::records::step::{LineAuthor, Step, StepEnd};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 
@@ -198,11 +198,11 @@ impl Timeline {
     }
 
     /// Who led through a stretch.
-    pub(crate) fn author(&self, stretch: usize) -> Author {
+    pub(crate) fn author(&self, stretch: usize) -> LineAuthor {
         match self.covers[stretch][..] {
-            [] => Author::Hand,
-            [only] if only.certain => Author::Step(only.step),
-            _ => Author::Unattributed(self.steps_in(stretch).collect()),
+            [] => LineAuthor::Hand,
+            [only] if only.certain => LineAuthor::Step(only.step),
+            _ => LineAuthor::Unattributed(self.steps_in(stretch).collect()),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::engine::open::OpenStore;
 use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
-use crate::records::step::{Author, Step};
+use crate::records::step::{LineAuthor, Step};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;
 use crate::timeline::Story;
@@ -242,7 +242,7 @@ impl Told {
     }
 
     /// Who led from one state to another, whatever is in between.
-    pub(crate) fn author_between(&self, from: usize, to: usize) -> Author {
+    pub(crate) fn author_between(&self, from: usize, to: usize) -> LineAuthor {
         let line = &self.story.line;
         let first = line.author(from);
         if (from..to).all(|stretch| line.author(stretch) == first) {
@@ -251,7 +251,7 @@ impl Told {
         let mut steps: Vec<u64> = (from..to).flat_map(|s| line.steps_in(s)).collect();
         steps.sort_unstable();
         steps.dedup();
-        Author::Unattributed(steps)
+        LineAuthor::Unattributed(steps)
     }
 
     /// Did Herma itself, and nobody else, lead from one state to another?
@@ -272,9 +272,9 @@ impl Told {
     }
 
     /// When the version that begins at a point came about, as far as that was noted.
-    pub(crate) fn time(&self, point: usize, author: Option<&Author>) -> Option<i64> {
+    pub(crate) fn time(&self, point: usize, author: Option<&LineAuthor>) -> Option<i64> {
         let step = match author {
-            Some(Author::Step(number)) => self.story.step(*number),
+            Some(LineAuthor::Step(number)) => self.story.step(*number),
             _ => None,
         };
         match (step, self.holder(point)) {

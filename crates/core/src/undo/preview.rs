@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use herma_diff::{Change, DiffError, FileState, Side, StoreSide};
 use herma_reversal::{Content, Outcome, Reversed};
-use herma_store::object::{EntryMode, Kind, TreeEntry, id_of};
+use herma_store::object::{Kind, TreeEntry, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::side::PresentSide;
-use herma_worktree::stat_cache::{EntryKind, StatCache};
+use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
@@ -125,11 +125,5 @@ fn content_id(content: &Content) -> ObjectId {
 
 fn file_at(present: &StatCache, path: &RelPath) -> Option<FileState> {
     let entry = present.entry_at(path.as_bytes())?;
-    let mode = match entry.kind {
-        EntryKind::File => EntryMode::File,
-        EntryKind::Executable => EntryMode::Executable,
-        EntryKind::Symlink => EntryMode::Symlink,
-        EntryKind::Directory | EntryKind::LeftOut(_) | EntryKind::Watched(_) => return None,
-    };
-    Some(FileState { mode, id: entry.id })
+    Some(FileState { mode: entry.kind.mode()?, id: entry.id })
 }

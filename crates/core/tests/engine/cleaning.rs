@@ -25,7 +25,7 @@ fn clean(project: &TestProject, limits: Limits) -> Cleaned {
 fn gc(project: &TestProject) -> Cleaned {
     let full = Thoroughness::Full;
     let engine = &project.engine;
-    engine.collect_and_empty_trash(full, &NoProgress).unwrap()
+    engine.collect(full, true, &NoProgress).unwrap()
 }
 
 /// Text that does not compress to nothing, different for every seed.
@@ -89,7 +89,7 @@ fn what_was_dropped_leaves_nothing_behind() {
 #[test]
 fn what_gc_and_prune_take_out_of_use_waits_in_the_trash() {
     let age = Limits { retention_days: Some(7), ..Limits::default() };
-    let collect = |p: &TestProject| p.engine.collect(Thoroughness::Full, &NoProgress);
+    let collect = |p: &TestProject| p.engine.collect(Thoroughness::Full, false, &NoProgress);
     let by: [&dyn Fn(&TestProject) -> Cleaned; 2] =
         [&|p| collect(p).unwrap(), &|p| clean(p, age.clone())];
     for taken_by in by {
@@ -116,7 +116,7 @@ fn a_trash_that_would_fill_the_store_is_not_kept() {
     let big = project.save("big").checkpoint;
     project.remove("big.bin");
     project.project().drop_checkpoint(&big).unwrap();
-    let cleaned = project.engine.collect(Thoroughness::Full, &NoProgress);
+    let cleaned = project.engine.collect(Thoroughness::Full, false, &NoProgress);
     assert_eq!(cleaned.unwrap().trash_bytes, 0);
 }
 
@@ -232,7 +232,7 @@ fn a_collection_writes_nothing_that_it_throws_away() {
     // Twice the large pack would be more than half of the store.
     for (packs, merged) in [(2, 4..40), (2, 0..1)] {
         let merging = Merging::default();
-        let cleaned = project.engine.collect(Thoroughness::Full, &merging).unwrap();
+        let cleaned = project.engine.collect(Thoroughness::Full, false, &merging).unwrap();
         assert_eq!(cleaned.collected.packs_after, packs);
         assert!(merged.contains(&cleaned.collected.merged), "{cleaned:?}");
         assert_eq!(merging.most.into_inner(), cleaned.collected.merged, "nothing is thrown away");

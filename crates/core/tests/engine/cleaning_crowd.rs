@@ -59,7 +59,7 @@ fn no_acknowledged_checkpoint_is_lost_to_a_collector_that_never_rests() {
         let done = &done;
         scope.spawn(move || {
             while !done.load(Ordering::SeqCst) {
-                collector.collect(Thoroughness::Full, &NoProgress).unwrap();
+                collector.collect(Thoroughness::Full, false, &NoProgress).unwrap();
             }
         });
         let _done = Done(done);

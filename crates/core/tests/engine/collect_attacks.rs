@@ -60,7 +60,7 @@ fn a_hostile_trash_is_emptied_and_nothing_outside_is_touched() {
     assert!(numbered.join("a/b/c/file").exists(), "nothing is removed");
     std::fs::rename(p.base().join("index"), &index).unwrap();
     let full = Thoroughness::Full;
-    p.engine.collect_and_empty_trash(full, &NoProgress).unwrap();
+    p.engine.collect(full, true, &NoProgress).unwrap();
     assert!(!numbered.exists());
     assert_same(&before, &Tree::read(&outside), "what links lead to");
     p.engine.status(true, &NoProgress).unwrap();
@@ -115,7 +115,7 @@ fn stopped_at_any_moment_it_leaves_a_whole_store_and_no_litter() {
     let count = |home: &Path, n: u64| {
         let engine = engine(home, None, Settings::default());
         let stop = StopAt::new(n);
-        let result = engine.collect(Thoroughness::Full, &stop);
+        let result = engine.collect(Thoroughness::Full, false, &stop);
         if let Err(e) = &result {
             assert_eq!(e.kind(), ErrorKind::Cancelled, "{e}");
         }
@@ -168,7 +168,7 @@ fn a_store_that_cannot_be_written_is_an_error_and_stays_as_it_is() {
     };
     let before = Tree::read(p.store().join("objects"));
     chmod("a-w");
-    let failed = p.engine.collect(Thoroughness::Full, &NoProgress);
+    let failed = p.engine.collect(Thoroughness::Full, false, &NoProgress);
     let failed = failed.expect_err("there is nothing it could do");
     assert_eq!(failed.kind(), ErrorKind::Failed, "{failed}");
     assert!(p.engine.maintain(&NoProgress).is_err());
@@ -188,7 +188,7 @@ struct Rival<'e> {
 
 impl Progress for Rival<'_> {
     fn stage(&self, _stage: Stage) {
-        let result = self.engine.collect(Thoroughness::Full, &NoProgress);
+        let result = self.engine.collect(Thoroughness::Full, false, &NoProgress);
         let kind = result.expect_err("one is at work").kind();
         self.found.lock().unwrap().push(kind);
         let maintained = self.engine.maintain(&NoProgress).unwrap();
@@ -207,7 +207,7 @@ fn of_two_collections_at_once_one_is_told_to_wait() {
     let saves = Saves::make(&p, 3);
     let other = p.another_engine();
     let rival = Rival { engine: &other, found: Mutex::default(), maintained: AtomicU64::new(0) };
-    p.engine.collect(Thoroughness::Full, &rival).unwrap();
+    p.engine.collect(Thoroughness::Full, false, &rival).unwrap();
     let found = rival.found.into_inner().unwrap();
     assert!(!found.is_empty());
     assert!(found.iter().all(|kind| *kind == ErrorKind::Busy));
@@ -266,7 +266,7 @@ fn collectors_that_take_turns_lose_nothing() {
         for engine in &engines {
             scope.spawn(move || {
                 for _ in 0..3 {
-                    engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+                    engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
                 }
             });
         }

@@ -193,7 +193,7 @@ fn a_lost_or_damaged_object_is_named_and_nothing_is_removed_until_its_checkpoint
             }
             let scene = format!("{what}, missing: {is_missing}");
             let before = names_below(&p.store().join("objects"));
-            let cleaned = p.engine.collect(Thoroughness::Full, &NoProgress);
+            let cleaned = p.engine.collect(Thoroughness::Full, false, &NoProgress);
             let cleaned = cleaned.unwrap_or_else(|e| panic!("{scene}: {e}"));
             let name = format!("refs/herma/{}/00000002", p.project().id());
             let damaged = &cleaned.collected.damaged;

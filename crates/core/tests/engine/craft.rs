@@ -132,8 +132,8 @@ impl Crafted {
         };
         let target_state = State::Checkpoint(Box::new(target.clone()));
         let _ = project.receipt(&target);
-        let _ = project.changes(&target_state, &State::Present, &[], true);
-        let _ = project.changes(&State::Present, &target_state, &[], false);
+        let _ = project.changes(&target_state, &State::Present, &[], true, &NoProgress);
+        let _ = project.changes(&State::Present, &target_state, &[], false, &NoProgress);
         let options = RestoreOptions::default();
         let planned = project.plan_restore(&target, &options, &NoProgress);
         assert_same(&self.before, &self.p.tree(), "looking changes nothing");

@@ -87,7 +87,7 @@ fn cleaning_beside_three_writers_costs_no_acknowledged_checkpoint() {
                         let ids = cleaned.dropped.iter().map(|dropped| dropped.id);
                         dropped.lock().unwrap().extend(ids);
                     }
-                    match engine.collect(Thoroughness::Full, &NoProgress) {
+                    match engine.collect(Thoroughness::Full, false, &NoProgress) {
                         Err(e) => assert_eq!(e.kind(), ErrorKind::Busy, "{e}"),
                         Ok(cleaned) => assert_eq!(cleaned.collected.damaged, [""; 0]),
                     }

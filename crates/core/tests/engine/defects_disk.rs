@@ -60,7 +60,7 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
 
 fn patch_to_present(p: &TestProject) -> Vec<u8> {
     let newest = State::Checkpoint(Box::new(p.find("@")));
-    let found = p.project().changes(&newest, &State::Present, &[], true).unwrap();
+    let found = p.project().changes(&newest, &State::Present, &[], true, &NoProgress).unwrap();
     let (old, new) = (found.old_side(), found.new_side());
     patch::to_bytes(&found.changes, &*old, &*new, &PatchOptions::default()).unwrap()
 }
@@ -144,7 +144,7 @@ fn scan_counting(p: &TestProject, rehash: bool) -> (usize, Present) {
         saved: &NothingSaved,
         rehash,
         only_in: None,
-        recent: herma_worktree::present::Recent::default(),
+        recent: herma_worktree::present::Recent::WrittenBack,
         held: None,
         cancelled: &|_| false,
     };

@@ -125,7 +125,7 @@ fn an_archive_without_repositories_is_removed_whole_but_for_its_records() {
     assert_eq!(names(&base(&p)), [RESUME, "legacy-20260102-000000", "set-aside"]);
     let record = std::fs::read_to_string(base(&p).join(RESUME)).unwrap();
     assert_eq!(record, "legacy-20260101-000000");
-    let again = p.engine.clear_all().unwrap();
+    let again = p.engine.clear(None).unwrap();
     assert!(!again.deleted && left.exists(), "nothing could be removed");
 }
 
@@ -147,7 +147,7 @@ fn clearing_everything_leaves_what_is_no_checkpoint() {
         .arg(base(&p).join(&hash))
         .bounded_status()
         .unwrap();
-    let cleared = p.engine.clear_all().unwrap();
+    let cleared = p.engine.clear(None).unwrap();
     assert!(cleared.deleted && cleared.bytes_freed > 2000);
     assert_eq!(cleared.kept, [RESUME, "mine"]);
     assert_eq!(names(&base(&p)), [RESUME, "mine"]);
@@ -160,16 +160,16 @@ fn clearing_everything_leaves_what_is_no_checkpoint() {
 #[test]
 fn clearing_finishes_what_a_killed_one_began_and_removes_an_empty_base() {
     let p = TestProject::new();
-    assert_eq!(p.engine.clear_all().unwrap(), herma_core::cleanup::Cleared::default());
+    assert_eq!(p.engine.clear(None).unwrap(), herma_core::cleanup::Cleared::default());
     p.write("a", "a");
     p.save("first");
     let dead = base(&p).join("tmp-00000001-1-1-1-1");
     std::fs::create_dir_all(dead.join("objects")).unwrap();
     std::fs::write(dead.join("objects/x"), "left").unwrap();
-    let cleared = p.engine.clear_all().unwrap();
+    let cleared = p.engine.clear(None).unwrap();
     assert_eq!(cleared.kept, Vec::<OsString>::new());
     assert!(!base(&p).exists());
-    let again = p.engine.clear_all().unwrap();
+    let again = p.engine.clear(None).unwrap();
     assert!(!again.deleted);
 }
 
@@ -183,11 +183,11 @@ fn clearing_waits_for_those_who_work_in_the_store_and_says_so() {
     for name in ["lock", "collect"] {
         let mode = herma_fs::lock::Mode::Shared;
         let held = herma_fs::lock::acquire(&herma, name, mode, Duration::ZERO).unwrap();
-        assert_eq!(p.engine.clear_all().unwrap_err().kind(), ErrorKind::Busy);
+        assert_eq!(p.engine.clear(None).unwrap_err().kind(), ErrorKind::Busy);
         drop(held);
     }
     assert_eq!(p.list().len(), 1);
-    assert!(p.engine.clear_all().unwrap().deleted);
+    assert!(p.engine.clear(None).unwrap().deleted);
 }
 
 #[test]
@@ -198,12 +198,12 @@ fn clearing_never_follows_a_link_and_leaves_what_another_process_removes() {
     let elsewhere = p.base().join("elsewhere");
     std::fs::rename(p.store(), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, p.store()).unwrap();
-    assert!(matches!(p.engine.clear_all(), Err(Error::Store(_))));
+    assert!(matches!(p.engine.clear(None), Err(Error::Store(_))));
     assert!(elsewhere.join("HEAD").exists());
     std::fs::remove_file(p.store()).unwrap();
     let live = base(&p).join(TempName::next().to_string());
     std::fs::create_dir(&live).unwrap();
-    assert!(!p.engine.clear_all().unwrap().deleted);
+    assert!(!p.engine.clear(None).unwrap().deleted);
     assert!(live.exists());
 }
 

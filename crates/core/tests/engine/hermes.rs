@@ -101,7 +101,8 @@ fn a_store_of_hermes_is_read_as_it_stands_and_not_written_to() {
             assert_eq!(checkpoint.number, ids.len() - number);
             assert_eq!(checkpoint.origin, Origin::Hermes);
             let state = State::Checkpoint(Box::new(checkpoint.clone()));
-            let comparison = project.changes(&state, &State::Present, &[], false).unwrap();
+            let comparison =
+                project.changes(&state, &State::Present, &[], false, &NoProgress).unwrap();
             let changed: Vec<String> =
                 comparison.changes.iter().map(|c| c.path.to_string()).collect();
             let only = format!("sub/only-{number}.txt");

@@ -19,7 +19,7 @@ const RESUME: &str = "session.yaml";
 fn work(engine: &Engine, name: &str) {
     match name {
         "import" => drop(engine.import_legacy(&ImportOptions { pin: true }, &NoProgress).unwrap()),
-        "clear" => drop(engine.clear_all().unwrap()),
+        "clear" => drop(engine.clear(None).unwrap()),
         "repair" => drop(engine.repair(&NoProgress).unwrap()),
         other => panic!("{other}"),
     }

@@ -171,7 +171,7 @@ fn what_a_collection_took_away_is_not_called_lost_and_is_looked_for_once() {
         p.save("round");
     }
     let before = sign(&p);
-    let collected = p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    let collected = p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     let collected = collected.collected;
     assert!(collected.packs_after < collected.packs_before);
     let saved = p.save("nothing changed");
@@ -191,7 +191,7 @@ fn a_pack_that_is_lost_right_after_a_collection_is_missed() {
     let p = saved();
     p.write("0/a.txt", "changed\n");
     p.save("second");
-    p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     std::fs::remove_file(&packs(&p, "pack")[0]).unwrap();
     let saved = p.save("nothing changed");
     assert_eq!(saved.lost.files, 3);

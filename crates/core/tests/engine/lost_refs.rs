@@ -57,7 +57,7 @@ fn nothing_is_collected(p: &TestProject, scene: &str) {
     let before = names_below(&p.store().join("objects"));
     let purge = PurgeRequest { paths: vec![RelPath::new("file-7").unwrap()], copies: Copies::Stay };
     let answers = [
-        ("gc", p.engine.collect(Thoroughness::Full, &NoProgress).err()),
+        ("gc", p.engine.collect(Thoroughness::Full, false, &NoProgress).err()),
         ("prune --dry-run", p.engine.plan_cleaning(&keep_few(), &NoProgress).err()),
         ("prune", p.engine.clean(&keep_few(), &NoProgress).err()),
         ("maintain", p.engine.maintain(&NoProgress).err()),
@@ -90,7 +90,7 @@ fn all_is_well(p: &TestProject, scene: &str) {
     assert!(verified.is_whole(), "{scene}: {verified:?}");
     let again = repair(p);
     assert!(!again.has_changed(), "{scene}: {again:?}");
-    let collected = p.engine.collect(Thoroughness::Full, &NoProgress);
+    let collected = p.engine.collect(Thoroughness::Full, false, &NoProgress);
     let cleaned = collected.unwrap_or_else(|e| panic!("{scene}: {e}"));
     assert_eq!(cleaned.collected.damaged, [""; 0], "{scene}");
     p.fsck();
@@ -284,7 +284,7 @@ fn a_dropping_that_was_cut_off_anywhere_stops_no_collection() {
                 std::fs::write(path, bytes).unwrap();
             }
         }
-        let collected = p.engine.collect(Thoroughness::Quick, &NoProgress);
+        let collected = p.engine.collect(Thoroughness::Quick, false, &NoProgress);
         assert!(collected.is_ok(), "{which}: {collected:?}");
         // Whatever is there now is on the roll again, so it goes by being dropped.
         if let Some(left) = p.list().into_iter().find(|c| c.id == target.id) {
@@ -294,7 +294,7 @@ fn a_dropping_that_was_cut_off_anywhere_stops_no_collection() {
             let _ = std::fs::remove_file(path);
         }
         std::fs::remove_file(roll(&p)).unwrap();
-        p.engine.collect(Thoroughness::Quick, &NoProgress).unwrap();
+        p.engine.collect(Thoroughness::Quick, false, &NoProgress).unwrap();
     }
 }
 

@@ -43,7 +43,7 @@ impl Run<'_> {
     pub fn collect(&mut self, random: &mut Random) {
         let thoroughness = self.thoroughness(random);
         let engine = &self.project.engine;
-        let cleaned = engine.collect(thoroughness, &NoProgress).unwrap();
+        let cleaned = engine.collect(thoroughness, false, &NoProgress).unwrap();
         self.cleaned(&cleaned, usize::MAX, random);
         if thoroughness == Thoroughness::Full {
             assert!(cleaned.collected.packs_after <= 1, "{cleaned:?}");
@@ -55,7 +55,7 @@ impl Run<'_> {
         let thoroughness = self.thoroughness(random);
         let stop = Stop(AtomicU64::new(1 + random.below(12) as u64));
         self.note(format!("stop after {:?}", stop.0));
-        match self.project.engine.collect(thoroughness, &stop) {
+        match self.project.engine.collect(thoroughness, false, &stop) {
             Ok(cleaned) => self.cleaned(&cleaned, usize::MAX, random),
             Err(e) => {
                 assert_eq!(e.kind(), ErrorKind::Cancelled, "{e}");

@@ -82,7 +82,7 @@ impl Work {
                 project.pin(&find(id)?)?;
             }
             Self::Collect => {
-                p.collect(Thoroughness::Full, &NoProgress)?;
+                p.collect(Thoroughness::Full, false, &NoProgress)?;
             }
             Self::Step => {
                 let begun =

@@ -1,5 +1,6 @@
 //! What is mounted inside a project is somebody else's: never captured, never written to, never seen as deleted.
 
+use herma_core::engine::NoProgress;
 use std::path::Path;
 use std::process::Command;
 
@@ -33,7 +34,7 @@ fn unmount(at: &Path) {
 /// The names of what a comparison of a checkpoint with the files shows.
 fn differences(p: &TestProject, from: &str) -> Vec<String> {
     let from = State::Checkpoint(Box::new(p.find(from)));
-    let compared = p.project().changes(&from, &State::Present, &[], false);
+    let compared = p.project().changes(&from, &State::Present, &[], false, &NoProgress);
     let changes = compared.unwrap().changes;
     changes.iter().map(|c| c.path.to_string()).collect()
 }

@@ -44,7 +44,7 @@ fn path(path: &str) -> RelPath {
 /// The names of what a comparison of a checkpoint with the files shows.
 fn differences(p: &TestProject, from: &str) -> Vec<String> {
     let from = State::Checkpoint(Box::new(p.find(from)));
-    let compared = p.project().changes(&from, &State::Present, &[], false);
+    let compared = p.project().changes(&from, &State::Present, &[], false, &NoProgress);
     let changes = compared.unwrap().changes;
     changes.iter().map(|c| c.path.to_string()).collect()
 }

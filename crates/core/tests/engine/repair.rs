@@ -80,7 +80,7 @@ fn indexes_are_made_again_and_a_second_repair_has_nothing_to_do() {
 #[test]
 fn an_index_with_wrong_bytes_is_noticed_without_reading_the_pack_and_made_again() {
     let p = three();
-    p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     let [pack] = &packs(&p)[..] else {
         panic!("one pack is left");
     };
@@ -159,7 +159,7 @@ fn a_pack_with_damaged_ends_and_index_is_whole_again_after_a_repair() {
     for is_merged in [false, true] {
         let p = three();
         if is_merged {
-            p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+            p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
         }
         let pack = packs(&p).remove(0);
         let index = pack.with_extension("idx");
@@ -382,7 +382,7 @@ fn what_is_whole_in_a_damaged_pack_without_an_index_is_saved() {
         p.save("first");
         p.write("a", "second");
         p.save("second");
-        p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+        p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
         let pack = packs(&p).remove(0);
         let mut bytes = std::fs::read(&pack).unwrap();
         match damage {
@@ -537,7 +537,7 @@ fn a_receipt_that_lost_its_ref_outlives_a_collection() {
         let other = std::fs::read(extra(1)).unwrap();
         assert_ne!(std::fs::read(extra(2)).unwrap(), other);
         damage(&extra(2), &other);
-        p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+        p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
         let repaired = repair(&p);
         assert!(repaired.after.is_whole(), "{:?}", repaired.after);
     }
@@ -591,7 +591,7 @@ fn a_ref_that_names_what_is_not_there_is_noticed_and_made_again_from_the_roll() 
         let found = found.unwrap();
         assert!(found.refs.iter().any(|one| one.name == name), "{found:?}");
         // A collection wrote down the wrong one as the right one.
-        let refused = p.engine.collect(Thoroughness::Full, &NoProgress);
+        let refused = p.engine.collect(Thoroughness::Full, false, &NoProgress);
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged, "{name}");
         let repaired = repair(&p);
         assert_eq!(repaired.refs.len(), 1, "{name}: {repaired:?}");

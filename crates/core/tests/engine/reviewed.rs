@@ -244,7 +244,7 @@ fn a_comparison_names_what_it_could_not_read() {
         let project = p.project();
         let first = project.find(&Spec::parse("1").unwrap()).unwrap();
         let from = State::Checkpoint(Box::new(first));
-        let found = project.changes(&from, &State::Present, &[], true).unwrap();
+        let found = project.changes(&from, &State::Present, &[], true, &NoProgress).unwrap();
         let named: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
         assert_eq!(named, unreadable, "{mode:o}");
         assert_eq!(found.changes.len(), 1 + unreadable.len());

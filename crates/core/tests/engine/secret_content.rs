@@ -273,7 +273,7 @@ fn what_is_left_out_is_named_every_time_but_read_once() {
             saved: &asked,
             rehash,
             only_in: None,
-            recent: herma_worktree::present::Recent::default(),
+            recent: herma_worktree::present::Recent::WrittenBack,
             held: None,
             cancelled: &|_| false,
         };

@@ -206,7 +206,7 @@ fn clearing_everything_clears_the_steps() {
     let project = TestProject::new();
     project.write("a.txt", "0");
     step(&project, "a.txt", "1\n");
-    project.engine.clear_all().unwrap();
+    project.engine.clear(None).unwrap();
     assert!(list(&project).is_empty());
     assert_eq!(step(&project, "a.txt", "2\n"), 1);
 }

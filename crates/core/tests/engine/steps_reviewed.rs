@@ -1,8 +1,9 @@
 //! What a hostile review of steps and taking back found, and stays found.
 
+use herma_core::LineAuthor;
 use herma_core::engine::NoProgress;
 use herma_core::error::Error;
-use herma_core::steps::{Author, Doubt, StepChoice, StepEnd, StepKind, StepStart, TurnChoice};
+use herma_core::steps::{Doubt, StepChoice, StepEnd, StepKind, StepStart, TurnChoice};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{TakeBack, WhichStep};
 
@@ -136,5 +137,5 @@ fn what_is_in_doubt_says_why() {
     assert_eq!(doubt(open), [(open, Doubt::StillOpen)]);
     let both = p.plan_take_back(&of_steps(&[first, second])).doubts;
     assert_eq!(both, [(first, Doubt::CheckpointGone), (second, Doubt::CheckpointGone)]);
-    assert_ne!(Author::Hand, Author::Step(first));
+    assert_ne!(LineAuthor::Hand, LineAuthor::Step(first));
 }

@@ -23,7 +23,7 @@ fn scene() -> TestProject {
     }
     let project = p.project();
     project.drop_checkpoint(&p.find("3")).unwrap();
-    p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     project.pin(&p.find("4")).unwrap();
     project.name(&p.find("3"), "mine").unwrap();
     let request =
@@ -147,7 +147,7 @@ fn no_damaged_file_of_a_store_makes_it_unusable_and_a_repair_mends_each() {
                 Ok(found) => assert_eq!(found, before, "{what}"),
                 Err(e) => assert_eq!(e.kind(), ErrorKind::Damaged, "{what}: {e}"),
             }
-            if let Err(e) = p.engine.collect(Thoroughness::Quick, &NoProgress) {
+            if let Err(e) = p.engine.collect(Thoroughness::Quick, false, &NoProgress) {
                 assert_eq!(e.kind(), ErrorKind::Damaged, "{what}: {e}");
             }
             let repaired = p.engine.repair(&NoProgress);
@@ -158,7 +158,7 @@ fn no_damaged_file_of_a_store_makes_it_unusable_and_a_repair_mends_each() {
             p.save("after the repair");
             p.restore("2");
             assert_eq!(p.read("a"), "after the restore", "{what}");
-            let collected = p.engine.collect(Thoroughness::Quick, &NoProgress);
+            let collected = p.engine.collect(Thoroughness::Quick, false, &NoProgress);
             let cleaned = collected.unwrap_or_else(|e| panic!("{what}: {e}"));
             assert_eq!(cleaned.collected.damaged, [""; 0], "{what}");
             if !what.starts_with("herma/") {
@@ -181,7 +181,7 @@ fn where_history_ends_is_said_again_when_that_was_lost() {
         p.save(&format!("save {number}"));
     }
     p.project().drop_checkpoint(&p.find("3")).unwrap();
-    p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     std::fs::remove_file(p.store().join("shallow")).unwrap();
     remove_trash(&p);
     let found = p.engine.verify_quickly().unwrap();
@@ -189,7 +189,7 @@ fn where_history_ends_is_said_again_when_that_was_lost() {
     let repaired = p.engine.repair(&NoProgress).unwrap();
     assert!(repaired.after.is_whole(), "{:?}", repaired.after);
     p.fsck();
-    let cleaned = p.engine.collect(Thoroughness::Full, &NoProgress).unwrap();
+    let cleaned = p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     assert_eq!(cleaned.collected.damaged, [""; 0]);
 }
 

@@ -101,7 +101,7 @@ pub fn clean(p: &TestProject, limits: Limits) -> Cleaned {
 /// Collects thoroughly.
 #[track_caller]
 pub fn collect(p: &TestProject) -> Cleaned {
-    p.engine.collect(Thoroughness::Full, &NoProgress).unwrap()
+    p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap()
 }
 
 /// Checkpoints and what they hold.

@@ -121,7 +121,7 @@ impl Scene {
     /// Collects; says whether something was noticed.
     fn collect(&self) -> Result<bool, Wrong> {
         let full = Thoroughness::Full;
-        let cleaned = self.keeps("gc", || self.p.engine.collect(full, &NoProgress))?;
+        let cleaned = self.keeps("gc", || self.p.engine.collect(full, false, &NoProgress))?;
         Ok(cleaned.map_or(true, |cleaned| {
             let found = cleaned.collected;
             !found.damaged.is_empty() || found.brought_back > 0

@@ -129,7 +129,7 @@ impl Scene {
             }
         }
         let full = Thoroughness::Full;
-        scene.p.engine.collect(full, &NoProgress).unwrap();
+        scene.p.engine.collect(full, false, &NoProgress).unwrap();
         // With a second copy of everything there is nothing to lose.
         let trash = scene.p.store().join("herma/trash");
         for entry in std::fs::read_dir(trash).unwrap() {

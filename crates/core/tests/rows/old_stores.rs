@@ -118,7 +118,7 @@ fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
         ("list", p.project().timeline().err()),
         ("undo", p.undo().err()),
         ("verify", p.engine.verify(&options, &NoProgress).err()),
-        ("collect", p.engine.collect(Thoroughness::Full, &NoProgress).err()),
+        ("collect", p.engine.collect(Thoroughness::Full, false, &NoProgress).err()),
         ("maintain", p.engine.maintain(&NoProgress).err()),
         ("repair", p.engine.repair(&NoProgress).err()),
         ("status", p.engine.status(true, &NoProgress).err()),

@@ -26,7 +26,7 @@ impl Project {
                 None => State::Present,
             };
             let scope = paths.inside(project)?;
-            let comparison = project.changes_telling(&from, &to, &scope, renames, listener)?;
+            let comparison = project.changes(&from, &to, &scope, renames, listener)?;
             Diff::new(&comparison, options)
         })
     }

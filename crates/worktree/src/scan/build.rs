@@ -150,15 +150,10 @@ pub(crate) fn cache_size(old: Option<&StatCache>, walked: &Walked) -> Option<Cac
 }
 
 fn add_to_tree(tree: &mut Vec<u8>, entry: &NewEntry<'_>, ids: Option<&DirRecord>) {
-    let (mode, id) = match entry.record.kind {
-        EntryKind::File => (EntryMode::File, entry.record.id),
-        EntryKind::Executable => (EntryMode::Executable, entry.record.id),
-        EntryKind::Symlink => (EntryMode::Symlink, entry.record.id),
-        EntryKind::Directory => match ids {
-            Some(ids) if !ids.tree.is_null() => (EntryMode::Directory, ids.tree),
-            _ => return,
-        },
-        EntryKind::LeftOut(_) | EntryKind::Watched(_) => return,
-    };
-    push_tree_entry(tree, mode, entry.name.to_bytes(), &id);
+    let name = entry.name.to_bytes();
+    if let Some(mode) = entry.record.kind.mode() {
+        push_tree_entry(tree, mode, name, &entry.record.id);
+    } else if let Some(ids) = ids.filter(|ids| !ids.tree.is_null()) {
+        push_tree_entry(tree, EntryMode::Directory, name, &ids.tree);
+    }
 }

@@ -1,5 +1,6 @@
 //! What the rules of a save would say about a path at which nothing is yet.
 
+use herma_store::path::split;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -45,7 +46,7 @@ impl<'r> Judge<'r> {
         if path.split(|byte| *byte == b'/').count() > MAX_DIRECTORY_DEPTH {
             return Some(Reason::ReservedName);
         }
-        match self.scope(parent(path)) {
+        match self.scope(split(path).0) {
             Ok(scope) => match scope.judge(path, is_dir, &self.tracked) {
                 Verdict::Keep => None,
                 // Something below a directory may be wanted; the directory itself is there for it.
@@ -70,7 +71,7 @@ impl<'r> Judge<'r> {
             if above.is_empty() {
                 break;
             }
-            above = parent(above);
+            above = split(above).0;
         }
         let mut scope = known.unwrap_or_else(|| Ok(self.outermost()));
         for directory in missing.into_iter().rev() {
@@ -99,9 +100,4 @@ impl<'r> Judge<'r> {
         let (gitignore, hermaignore) = (read(".gitignore"), read(".hermaignore"));
         Ok(scope.enter(directory, gitignore.as_deref(), hermaignore.as_deref(), judged))
     }
-}
-
-fn parent(path: &[u8]) -> &[u8] {
-    let slash = path.iter().rposition(|byte| *byte == b'/');
-    &path[..slash.unwrap_or(0)]
 }

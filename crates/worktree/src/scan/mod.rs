@@ -14,6 +14,7 @@ pub(crate) mod read_file;
 pub mod same_shape;
 pub(crate) mod unchanged;
 
+use herma_store::path::join;
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -106,22 +107,12 @@ impl<'h, 'r> Here<'h, 'r> {
 
     /// The path from the root, built only when somebody asks.
     pub(crate) fn path(&self) -> Vec<u8> {
-        let mut path = self.parent.map(Here::path).unwrap_or_default();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(self.name);
-        path
+        self.parent.map(|parent| parent.path_of(self.name)).unwrap_or_default()
     }
 
     /// The path of an entry of this directory.
     pub(crate) fn path_of(&self, name: &[u8]) -> Vec<u8> {
-        let mut path = self.path();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-        path
+        join(&self.path(), name)
     }
 }
 

@@ -46,9 +46,9 @@ const SECOND: i64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recent {
     /// Its pages are written out, as long as there are few such files: the next save can then believe its times.
-    #[default]
     WrittenBack,
     /// Nothing: the next save reads it again. For whoever cannot wait for the disk, or notes nothing.
+    #[default]
     ReadAgain,
 }
 

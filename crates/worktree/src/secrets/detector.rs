@@ -6,7 +6,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use bstr::ByteSlice;
 
 use super::kind::{Finding, SecretKind};
-use super::runs::Runs;
+use super::runs::runs;
 use super::shapes;
 use super::tokens::{
     ASSIGNED, DOTTED, NAMED, OWNED, SENDGRID, SENDGRID_FRONT, SHORT_TOKENS, TOKENS, Token, assigns,
@@ -71,7 +71,7 @@ impl Detector {
 
     /// The first secret in a text.
     pub(crate) fn find(&self, text: &[u8]) -> Option<Finding> {
-        let in_words = Runs::of(text).find_map(|(start, end)| self.in_run(text, start, end));
+        let in_words = runs(text).find_map(|(start, end)| self.in_run(text, start, end));
         let beside = self.by_keyword(text);
         let first = [in_words, beside].into_iter().flatten();
         let (start, kind) = first.min_by_key(|(start, _)| *start)?;

@@ -3,13 +3,11 @@
 //! Names are compared without regard to case, as the systems that make these files do. A name is on
 //! the list when nearly every file called so holds a key, a token or a history of typed commands; what
 //! only the content can tell (`*.asc`, a token in a source file) is not decided here.
+use herma_store::path::split;
 
 /// Does the name of this entry say that it holds secrets? `path` is relative to the project root.
 pub fn is_secret(path: &[u8], is_dir: bool) -> bool {
-    let (parents, name) = match path.iter().rposition(|b| *b == b'/') {
-        Some(slash) => (&path[..slash], &path[slash + 1..]),
-        None => (&path[..0], path),
-    };
+    let (parents, name) = split(path);
     let mut buffer = [0; 255];
     // Longer names exist on no file system here and are refused as reserved before.
     let Some(lower) = buffer.get_mut(..name.len()) else { return false };

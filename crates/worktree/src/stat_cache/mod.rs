@@ -12,12 +12,12 @@
 
 mod blocks;
 mod build;
-mod dir_search;
 mod file;
 mod in_order;
 mod record;
 mod update;
 
+use herma_store::path::{join, split};
 use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::ops::Range;
@@ -25,7 +25,6 @@ use std::ops::Range;
 use blocks::Changed;
 pub use blocks::checksum;
 pub use build::{CacheBuilder, CacheSize, EncodedEntries};
-pub use dir_search::DirSearch;
 use herma_store::ObjectId;
 use herma_store::object::compare_names;
 pub(crate) use in_order::InOrder;
@@ -294,10 +293,8 @@ impl StatCache {
 
     /// The entry at a slash-separated path.
     pub fn entry_at(&self, path: &[u8]) -> Option<EntryRecord> {
-        match path.iter().rposition(|b| *b == b'/') {
-            Some(slash) => self.find(self.dir_at(&path[..slash])?, &path[slash + 1..]),
-            None => self.find(Self::ROOT, path),
-        }
+        let (parent, name) = split(path);
+        self.find(self.dir_at(parent)?, name)
     }
 
     /// Is there a captured file or link at this path?
@@ -322,11 +319,7 @@ impl StatCache {
                 if child.is_none() && reason.is_none() {
                     continue;
                 }
-                let mut below = path.clone();
-                if !below.is_empty() {
-                    below.push(b'/');
-                }
-                below.extend_from_slice(name.to_bytes());
+                let below = join(&path, name.to_bytes());
                 let secret = entry.secret;
                 if reason.is_some_and(|reason| !each(&below, LeftOutWhy { reason, secret })) {
                     return;

@@ -2,6 +2,7 @@
 
 use herma_fs::{FileKind, Stat};
 use herma_store::ObjectId;
+use herma_store::object::EntryMode;
 
 use super::DIR_RECORD;
 use crate::reason::Reason;
@@ -53,7 +54,17 @@ impl EntryKind {
 
     /// Is it part of the checkpoint's tree as a file or link?
     pub fn is_captured_file(self) -> bool {
-        matches!(self, Self::File | Self::Executable | Self::Symlink)
+        self.mode().is_some()
+    }
+
+    /// What it is in a tree, if it is a file or link there.
+    pub fn mode(self) -> Option<EntryMode> {
+        match self {
+            Self::File => Some(EntryMode::File),
+            Self::Executable => Some(EntryMode::Executable),
+            Self::Symlink => Some(EntryMode::Symlink),
+            Self::Directory | Self::LeftOut(_) | Self::Watched(_) => None,
+        }
     }
 
     /// Why receipts mention an entry of this kind, if they do.

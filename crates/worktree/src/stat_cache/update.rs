@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use bstr::BStr;
 use herma_diff::FileState;
-use herma_store::object::EntryMode;
 
 use super::record::{EntryKind, NONE};
 use super::{
@@ -76,9 +75,11 @@ impl StatCache {
         let new = entries.records().chunks_exact(ENTRY_RECORD);
         let mut found = Vec::new();
         for (place, (old, new)) in old.zip(new).enumerate() {
-            let kind = |record: &[u8]| EntryKind::decode(record[6], record[64]);
-            let old = file_state(kind(old)?, old);
-            let new = file_state(kind(new)?, new);
+            let state = |record: &[u8]| {
+                let mode = EntryKind::decode(record[6], record[64])?.mode();
+                Some(mode.map(|mode| FileState { mode, id: id_at(record, 40) }))
+            };
+            let (old, new) = (state(old)?, state(new)?);
             if old != new {
                 let name = entries.name(place)?;
                 found.push(Edited { name, old, new });
@@ -141,18 +142,6 @@ impl StatCache {
         self.changed.note(&self.bytes, place.clone());
         self.bytes[place].copy_from_slice(new);
     }
-}
-
-/// What an entry of this kind, given as its record, is in a tree, if it is a file or a link there.
-fn file_state(kind: EntryKind, record: &[u8]) -> Option<FileState> {
-    let mode = match kind {
-        EntryKind::File => EntryMode::File,
-        EntryKind::Executable => EntryMode::Executable,
-        EntryKind::Symlink => EntryMode::Symlink,
-        EntryKind::Directory | EntryKind::LeftOut(_) | EntryKind::Watched(_) => return None,
-    };
-    let id = id_at(record, 40);
-    Some(FileState { mode, id })
 }
 
 impl Summary {

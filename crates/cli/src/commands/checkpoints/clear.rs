@@ -45,10 +45,7 @@ pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome> {
             return Ok(Outcome::Aborted);
         }
     }
-    let cleared = match &shown {
-        Some(shown) => env.engine.clear_counted(shown),
-        None => env.engine.clear_all(),
-    };
+    let cleared = env.engine.clear(shown.as_ref());
     let cleared = cleared
         .with_state("Could not clear checkpoint base; what was not removed is still usable.")?;
     let freed = cleared.bytes_freed;

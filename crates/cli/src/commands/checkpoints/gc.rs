@@ -25,13 +25,8 @@ pub(super) struct GcArgs {
 
 pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome> {
     require_store(env)?;
-    let cleaned = env.ui.during(|progress| {
-        if args.empty_trash {
-            env.engine.collect_and_empty_trash(Thoroughness::Full, progress)
-        } else {
-            env.engine.collect(Thoroughness::Full, progress)
-        }
-    })?;
+    let collect = |progress: &_| env.engine.collect(Thoroughness::Full, args.empty_trash, progress);
+    let cleaned = env.ui.during(collect)?;
     let collected = &cleaned.collected;
     let json = lazy_object! {
         schema: "herma.checkpoints-gc/1",

@@ -4,6 +4,7 @@ mod sides;
 mod steps;
 pub(crate) mod text;
 
+use herma_core::engine::NoProgress;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
     };
     let from = State::Checkpoint(Box::new(sides.from.clone()));
     let comparison = project
-        .changes(&from, &to, &sides.scope, !args.no_renames)
+        .changes(&from, &to, &sides.scope, !args.no_renames, &NoProgress)
         .map_err(|error| sides.explain(error))?;
     for path in &comparison.unreadable {
         env.ui.warning(format_args!("{path} cannot be read: it is shown as if it were not there"));

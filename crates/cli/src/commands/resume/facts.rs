@@ -2,6 +2,7 @@
 //!
 //! None of it is worth failing for: what cannot be told is left out of the record, and said.
 
+use herma_core::engine::NoProgress;
 use herma_core::{Error, Project, State};
 use herma_fs::Dir;
 use herma_sessions::resume::{Map, SessionId, Value};
@@ -67,7 +68,7 @@ fn checkpoint_facts(project: &Project, session: &SessionId, facts: &mut Map) -> 
         .filter(|checkpoint| is_of_session(checkpoint.facts.session.as_deref()));
     let Some(first) = of_session.next_back() else { return Ok(()) };
     let from = State::Checkpoint(Box::new(first));
-    let comparison = project.changes(&from, &State::Present, &[], false)?;
+    let comparison = project.changes(&from, &State::Present, &[], false, &NoProgress)?;
     let changes = &comparison.changes;
     let names = changes.iter().take(MAX_FILES);
     let mut names: Vec<_> = names.map(|change| escape(change.path.as_bytes())).collect();

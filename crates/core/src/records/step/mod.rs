@@ -264,17 +264,6 @@ impl Step {
     }
 }
 
-/// Who led from one state to the next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// No step was under way: a person did it, or a program no agent started.
-    Hand,
-    /// This step.
-    Step(u64),
-    /// One or more of these steps, or a person meanwhile.
-    Unattributed(Vec<u64>),
-}
-
 /// What a step changed that no checkpoint holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutsideOfStep {
@@ -330,16 +319,6 @@ impl LineAuthor {
             Self::Earlier | Self::Hand => &[],
             Self::Step(number) => std::slice::from_ref(number),
             Self::Unattributed(numbers) => numbers,
-        }
-    }
-}
-
-impl From<Author> for LineAuthor {
-    fn from(author: Author) -> Self {
-        match author {
-            Author::Hand => Self::Hand,
-            Author::Step(number) => Self::Step(number),
-            Author::Unattributed(numbers) => Self::Unattributed(numbers),
         }
     }
 }

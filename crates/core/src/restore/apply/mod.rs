@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use herma_fs::{Dir, Errno};
 use herma_store::RelPath;
 use herma_worktree::lists::KEPT_DIRECTORY_BITS;
-use herma_worktree::stat_cache::{DirSearch, StatCache};
+use herma_worktree::stat_cache::StatCache;
 use rayon::prelude::*;
 
 use super::plan::Prepared;
@@ -181,9 +181,8 @@ impl<'a> Applier<'a> {
     /// Present directories that a file or link takes the place of, with everything below them.
     fn replaced_directories(&self) -> Vec<RelPath> {
         let mut found = Vec::new();
-        let mut search = DirSearch::in_cache(self.present);
         for path in self.prepared.contents.keys().filter(|path| !path.is_root()) {
-            let Some(dir) = search.find(path.as_bytes()) else { continue };
+            let Some(dir) = self.present.dir_at(path.as_bytes()) else { continue };
             let mut stack = vec![(path.clone(), dir)];
             while let Some((path, dir)) = stack.pop() {
                 for entry in self.present.entries(dir).into_iter().flatten().flatten() {

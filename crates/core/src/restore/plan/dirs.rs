@@ -13,7 +13,7 @@ use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists;
 use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, UsualModes};
-use herma_worktree::stat_cache::{DirSearch, EntryKind, EntryRecord, StatCache};
+use herma_worktree::stat_cache::{EntryKind, EntryRecord, StatCache};
 
 use crate::error::Error;
 use crate::restore::ActionKind;
@@ -70,9 +70,8 @@ impl Planner<'_> {
         draft: &mut Draft,
     ) -> BTreeMap<RelPath, DirectoryMode> {
         let mut modes = BTreeMap::new();
-        let mut search = DirSearch::in_cache(self.present);
         for (path, wanted) in wanted {
-            let now = search.find(path.as_bytes());
+            let now = self.present.dir_at(path.as_bytes());
             let now = now.and_then(|dir| self.present.dir(dir));
             let seen = now.map(|now| u32::from(now.mode) & KEPT_DIRECTORY_BITS);
             // Older checkpoints do not say whether it was setgid: what is there stays.

@@ -17,7 +17,7 @@ use herma_worktree::owner::{Before, Owners};
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::why_left_out;
 use herma_worktree::scan::same_shape::Edits;
-use herma_worktree::stat_cache::{DirSearch, StatCache};
+use herma_worktree::stat_cache::StatCache;
 
 use super::{Action, ActionKind, Kept, KeptWhy, Plan, RestoreOptions};
 use crate::error::Error;
@@ -213,7 +213,6 @@ impl Planner<'_> {
     /// Finds files that belong where a directory stands that holds something no checkpoint holds, and
     /// nested repositories, of which the checkpoint does not hold the files.
     fn block(&self, changes: &[Change], draft: &mut Draft) {
-        let mut search = DirSearch::in_cache(self.present);
         for change in changes {
             let Some(new) = change.new.filter(|_| !self.is_to_be_kept(&change.path)) else {
                 continue;
@@ -224,7 +223,7 @@ impl Planner<'_> {
                 draft.blocked.insert(change.path.clone());
                 continue;
             }
-            if let Some(dir) = search.find(change.path.as_bytes()) {
+            if let Some(dir) = self.present.dir_at(change.path.as_bytes()) {
                 let keeps = self.keeps_below(&change.path);
                 let found = self.left_out_below(dir);
                 if let Some(reason) = found.or(keeps.then_some(Reason::Own)) {

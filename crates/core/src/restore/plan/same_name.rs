@@ -5,6 +5,7 @@
 //! is written, new names that could be one with another name of their directory are looked at, and if they are, the
 //! restore is refused. Nearly always there are none, and this asks the file system nothing.
 
+use herma_store::path::split;
 use std::collections::{BTreeMap, BTreeSet};
 
 use herma_fs::{Dir, Errno};
@@ -76,10 +77,7 @@ fn names_made(plan: &Plan) -> BTreeMap<&[u8], BTreeSet<&[u8]>> {
     for action in new {
         let mut path = action.path.as_bytes();
         while !path.is_empty() {
-            let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
-                Some(slash) => (&path[..slash], &path[slash + 1..]),
-                None => (&b""[..], path),
-            };
+            let (directory, name) = split(path);
             // Whoever put it there went on to the root.
             if !made.entry(directory).or_default().insert(name) {
                 break;

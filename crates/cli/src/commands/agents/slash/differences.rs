@@ -1,5 +1,6 @@
 //! What changed: a count for each file, then the beginning of the patch.
 
+use herma_core::engine::NoProgress;
 use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, Comparison, Error, State};
 use herma_diff::stat::per_file;
@@ -65,7 +66,7 @@ impl Asked<'_> {
 
     fn since(&self, checkpoint: &Checkpoint) -> Result<Comparison> {
         let from = State::Checkpoint(Box::new(checkpoint.clone()));
-        Ok(self.project.changes(&from, &State::Present, &[], true)?)
+        Ok(self.project.changes(&from, &State::Present, &[], true, &NoProgress)?)
     }
 }
 

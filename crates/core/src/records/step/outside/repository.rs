@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice};
 use herma_fs::{Dir, FileKind};
-use herma_store::path::escape;
+use herma_store::path::{escape, join};
 use herma_worktree::tracked::git_dir::{GitDir, git_dir};
 use serde::{Deserialize, Serialize};
 
@@ -93,12 +93,7 @@ impl Repository {
 
     /// Where its `.git` is.
     pub(crate) fn path(&self) -> BString {
-        let mut path = self.above.clone();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(b".git");
-        path
+        join(&self.above, b".git").into()
     }
 
     /// What is different now, in words.

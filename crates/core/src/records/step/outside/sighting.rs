@@ -1,8 +1,9 @@
 //! What no checkpoint holds, as it was at one moment.
 
+use herma_store::path::split;
 use std::ffi::CStr;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use herma_fs::dir::ListBuffer;
 use herma_fs::{Dir, FileKind, Stat};
 use herma_worktree::owner::Boundary;
@@ -279,12 +280,4 @@ fn is_told_of(reason: Reason) -> bool {
 fn is_gone(error: &herma_fs::Error) -> bool {
     error.is_not_found()
         || matches!(error.errno(), Some(herma_fs::Errno::NOTDIR | herma_fs::Errno::LOOP))
-}
-
-/// A path as the directory it is in and its name.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.rfind_byte(b'/') {
-        Some(slash) => (&path[..slash], &path[slash + 1..]),
-        None => (b"", path),
-    }
 }
