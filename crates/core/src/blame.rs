@@ -11,6 +11,7 @@
 //! * An older version that is too large to be compared counts as not known: what changed from the last
 //!   version before it to the next one after it has the authors of both stretches.
 
+use crate::engine::operation::Operation;
 use bstr::BString;
 use herma_diff::DiffError;
 use herma_diff::lines::is_binary;
@@ -20,7 +21,6 @@ use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::ScanError;
 
-use crate::engine::{Progress, Project};
 use crate::error::{AuthorshipError, Error};
 use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
@@ -65,22 +65,22 @@ pub struct Blame {
     pub steps: Vec<Step>,
 }
 
-impl Project {
-    /// Says for each line of a file, as it is now, who put it there.
-    pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame, Error> {
-        let told = self.tell(path, progress)?;
+impl Operation<'_> {
+    pub(crate) fn blame(self, path: &RelPath) -> Result<Blame, Error> {
+        let progress = self.progress;
+        let told = self.tell(path)?;
         let present = told.at(told.now(), path)?;
         let text = match present {
             At::File(state) if state.mode != EntryMode::Symlink => {
                 told.present_text(path, &state.id)?
             }
             At::Nothing | At::LeftOut(_) => {
-                let versions = told.versions(path, progress)?;
+                let versions = told.versions(path)?;
                 return Err(why_not(path, present, &versions));
             }
             _ => return Err(AuthorshipError::NotAFile { path: path.clone() }.into()),
         };
-        let versions = told.versions(path, progress)?;
+        let versions = told.versions(path)?;
         let mut carried = Carried::new(&told, &versions);
         for version in 0..versions.len() {
             if progress.is_cancelled() {
@@ -111,7 +111,7 @@ fn why_not(path: &RelPath, present: At, versions: &[Seen]) -> Error {
     }
 }
 
-impl Told {
+impl Told<'_> {
     /// The text of a file as it is, if it is one.
     fn present_text(&self, path: &RelPath, id: &ObjectId) -> Result<Vec<u8>, Error> {
         let limit = MAX_TEXT_BYTES;
@@ -157,7 +157,7 @@ impl Told {
 
 /// The lines of one version after the other, with their origins.
 struct Carried<'t> {
-    told: &'t Told,
+    told: &'t Told<'t>,
     versions: &'t [Seen],
     /// One for each version that could be read.
     origins: Vec<LineOrigin>,
@@ -172,7 +172,7 @@ struct Carried<'t> {
 }
 
 impl<'t> Carried<'t> {
-    fn new(told: &'t Told, versions: &'t [Seen]) -> Self {
+    fn new(told: &'t Told<'t>, versions: &'t [Seen]) -> Self {
         let is_move =
             |(before, seen): (&Seen, &Seen)| told.is_move_between(before.last, seen.first);
         let mut pairs = versions.windows(2).map(|pair| (&pair[0], &pair[1]));

@@ -26,17 +26,48 @@
 //! # }
 //! ```
 
+use crate::blame::Blame;
+use crate::can_undo::CanUndo;
+use crate::engine::operation::Operation;
+use crate::purge::{PurgePlan, PurgeRequest, Purged};
+use crate::records::step::marks::Turn;
+use crate::records::step::{StepKind, StepStart};
+use crate::records::undo::{Move, UndoRecord};
+use crate::restore::interrupted::Interrupted;
+use crate::steps::StepChoice;
+use crate::steps::calls::{BegunCall, Call};
+use crate::steps::list::ListedStep;
+use crate::steps::recording::{BegunStep, EndedStep};
+use crate::timeline::compare::Comparison;
+use crate::timeline::file_history::FileHistory;
+use crate::timeline::session_changes::SessionChanges;
+use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
+use crate::undo::preview::Preview;
+use herma_fs::process::BootMoment;
+use herma_store::id::{ObjectId, ProjectId};
+use herma_store::path::RelPath;
+use herma_worktree::receipt::Receipt;
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::BString;
 
-use crate::engine::{Engine, EngineOptions, NoProgress, Project};
+use crate::can_undo::Command;
+use crate::can_undo::ask;
+use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::Error;
+use crate::purge;
+use crate::records::step::Step;
+use crate::restore::Plan;
 use crate::restore::run::Restored;
 use crate::save::{SaveOptions, Saved};
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Checkpoint;
+use crate::timeline::compare::State;
+use crate::timeline::labels;
+use crate::types::asked::{RestoreOptions, WhichStep};
+use crate::types::checkpoint::Listed;
+use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Facts, Spec};
 use crate::types::clock::{Clock, Timestamp};
 use crate::types::settings::Settings;
 use crate::undo::Undone;
@@ -94,6 +125,437 @@ impl Project {
     pub fn redo(&self) -> Result<Undone, Error> {
         self.redo_with(&NoProgress, false)
     }
+}
+
+/// # The project
+impl Project {
+    /// Its directory, canonical.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &ProjectId {
+        &self.id
+    }
+
+    /// Herma's home, where its checkpoints are.
+    pub fn home(&self) -> &Path {
+        &self.engine.options.home
+    }
+
+    /// The path of a file inside this project, taken literally: nothing is resolved but the directory
+    /// the project is in.
+    pub fn rel_path(&self, argument: &Path) -> Result<RelPath, Error> {
+        rel_path(&self.root, argument)
+    }
+}
+
+/// # Saving
+impl Project {
+    /// Saves the project, unless nothing changed since the newest checkpoint.
+    pub fn save_with(
+        &self,
+        options: &SaveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Saved, Error> {
+        if let Some(name) = &options.name {
+            labels::check(name)?;
+        }
+        self.locked(progress)?.save_with(options)
+    }
+
+    /// Saves the project for somebody who has waited since `received`. `None` if somebody else's save shows
+    /// the same state.
+    pub fn save_since(
+        &self,
+        options: &SaveOptions,
+        received: &BootMoment,
+        progress: &dyn Progress,
+    ) -> Result<Option<Saved>, Error> {
+        self.locked(progress)?.save_since(options, received)
+    }
+
+    /// Its checkpoints, the newest first.
+    pub fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
+        self.if_stored(Operation::timeline)
+    }
+
+    /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.
+    pub fn list_newest(&self, most: usize) -> Result<Listed, Error> {
+        self.if_stored(|operation| operation.list_newest(most))
+    }
+
+    /// The checkpoint a person named.
+    pub fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
+        self.reading(&NoProgress)?.find(spec)
+    }
+
+    /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
+    pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
+        self.reading(&NoProgress)?.receipt(checkpoint)
+    }
+
+    /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the
+    /// others keep their numbers.
+    pub fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
+        self.if_stored(Operation::damaged)
+    }
+
+    /// Which ids of checkpoints became which, because something was purged from them.
+    pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+        self.if_stored(Operation::rewritten)
+    }
+
+    /// Gives a checkpoint a name.
+    pub fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<(), Error> {
+        self.locked(&NoProgress)?.name(checkpoint, name)
+    }
+
+    /// Takes a name away.
+    pub fn unname(&self, name: &str) -> Result<(), Error> {
+        self.reading(&NoProgress)?;
+        self.locked(&NoProgress)?.unname(name)
+    }
+
+    /// Keeps a checkpoint, whatever cleaning does.
+    pub fn pin(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        self.locked(&NoProgress)?.pin(checkpoint)
+    }
+
+    /// Lets cleaning decide about a checkpoint again.
+    pub fn unpin(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        self.locked(&NoProgress)?.unpin(checkpoint)
+    }
+
+    /// Forgets a checkpoint. No other checkpoint changes its id, its time or its place in the order.
+    ///
+    /// Its objects stay until collection finds that nothing needs them.
+    pub fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        self.writing(&NoProgress)?.store.dirs.use_reserve()?;
+        self.locked(&NoProgress)?.drop_checkpoint(checkpoint)
+    }
+
+    /// Forgets a checkpoint that need not be readable.
+    pub fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
+        self.reading(&NoProgress)?;
+        self.writing(&NoProgress)?.store.dirs.use_reserve()?;
+        self.locked(&NoProgress)?.drop_named(spec)
+    }
+}
+
+/// # Going back
+impl Project {
+    /// What restoring a checkpoint would do. Nothing is written anywhere.
+    pub fn plan_restore(
+        &self,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<Plan, Error> {
+        self.reading(progress)?.plan_restore(target, options)
+    }
+
+    /// Brings a checkpoint back. The present state is saved first.
+    pub fn restore_with(
+        &self,
+        target: &Checkpoint,
+        options: &RestoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<Restored, Error> {
+        self.locked(progress)?.restore_with(target, options)
+    }
+
+    /// A restore of this project that was interrupted, if there is one.
+    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+        if !self.may_have_journal()? {
+            return Ok(None);
+        }
+        self.if_stored(Operation::interrupted)
+    }
+
+    /// Finishes an interrupted restore.
+    pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored, Error> {
+        self.locked(progress)?.continue_restore()
+    }
+
+    /// Goes back to the state before this one, or says what that would do.
+    pub fn undo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        self.move_by(Move::Undo, progress, dry_run)
+    }
+
+    /// Repeats what was undone, or says what that would do.
+    pub fn redo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        self.move_by(Move::Redo, progress, dry_run)
+    }
+
+    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+        let reading = self.reading(progress)?;
+        if dry_run {
+            return reading.plan_move(by);
+        }
+        drop(reading);
+        self.locked(progress)?.make_move(by)
+    }
+
+    /// Where undo and redo stand, for what is to go along with the files.
+    pub fn undo_record(&self) -> Result<UndoRecord, Error> {
+        self.if_stored(Operation::undo_record)
+    }
+
+    /// Is a restore of this project on its way, under way now or interrupted?
+    pub fn is_half_way(&self) -> Result<bool, Error> {
+        self.if_stored(Operation::is_half_way)
+    }
+}
+
+/// # Taking single steps back
+impl Project {
+    /// Works out what taking back would do. Nothing is changed.
+    pub fn plan_take_back(
+        &self,
+        asked: &TakeBack,
+        progress: &dyn Progress,
+    ) -> Result<TakeBackPlan, Error> {
+        self.reading(&NoProgress)?;
+        self.writing(progress)?.plan_take_back(asked)
+    }
+
+    /// What carrying out a plan would change. Refused for an exact restore, which is compared like two checkpoints.
+    pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
+        self.reading(&NoProgress)?.preview(plan)
+    }
+
+    /// Works out what taking back does, and does it. The present is saved first.
+    pub fn take_back(&self, asked: &TakeBack, progress: &dyn Progress) -> Result<TakenBack, Error> {
+        self.reading(&NoProgress)?;
+        self.locked(progress)?.take_back(asked)
+    }
+
+    /// Carries out a plan that somebody saw. The present is saved first. Refused if files changed since it was made.
+    pub fn take_back_as_planned(
+        &self,
+        plan: TakeBackPlan,
+        progress: &dyn Progress,
+    ) -> Result<TakenBack, Error> {
+        self.locked(progress)?.take_back_as_planned(plan)
+    }
+
+    /// Is work of agents remembered that was done after this checkpoint? Without looking at the files.
+    pub fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool, Error> {
+        self.reading(&NoProgress)?.has_steps_since(checkpoint)
+    }
+
+    /// Would a checkpoint taken now bring back everything `command`, started in `directory`, can change?
+    ///
+    /// Nothing is run and nothing is written. The project is scanned, which is as fast as a save in which
+    /// nothing changed once there is a checkpoint.
+    pub fn can_undo(
+        &self,
+        command: &Command,
+        directory: &RelPath,
+        progress: &dyn Progress,
+    ) -> Result<CanUndo, Error> {
+        ask::can_undo(self, command, directory, progress)
+    }
+}
+
+/// # What agents did
+impl Project {
+    /// Saves the project before a tool call and notes that the call has begun.
+    pub fn begin_step(
+        &self,
+        kind: StepKind,
+        start: StepStart,
+        progress: &dyn Progress,
+    ) -> Result<BegunStep, Error> {
+        self.locked(progress)?.begin_step(kind, start)
+    }
+
+    /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
+    pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep, Error> {
+        self.locked(progress)?.end_step(which)
+    }
+
+    /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
+    /// who was to say it is gone. Nothing is saved.
+    pub fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        self.locked(&NoProgress)?.end_step_unknown(which)
+    }
+
+    /// Notes that a tool call has ended that certainly changed nothing: it was over, as far as files go, when it began. Nobody
+    /// looks; what others changed meanwhile is found by the next one who does, and is not the call's.
+    pub fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        self.locked(&NoProgress)?.end_step_unchanged(which)
+    }
+
+    /// Saves the project before a tool call, unless that was done for it meanwhile, and notes that the call has
+    /// begun, unless that was told already.
+    pub fn begin_call(&self, call: Call<'_>, progress: &dyn Progress) -> Result<BegunCall, Error> {
+        self.locked(progress)?.begin_call(call)
+    }
+
+    /// Notes that the save before a step was finished only after the step had begun.
+    pub fn note_late(&self, number: u64) -> Result<(), Error> {
+        self.locked(&NoProgress)?.note_late(number)
+    }
+
+    /// The steps that are under way, oldest first.
+    pub fn open_steps(&self) -> Result<Vec<Step>, Error> {
+        self.if_stored(Operation::open_steps)
+    }
+
+    /// Is any step of this project on record?
+    pub fn has_steps(&self) -> Result<bool, Error> {
+        self.if_stored(Operation::has_steps)
+    }
+
+    /// The chosen steps, newest first. A project nobody has heard of has none.
+    pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>, Error> {
+        Ok(self.newest_steps(choice, usize::MAX, true)?.0)
+    }
+
+    /// The newest of the chosen steps, so many at most, newest first. Those that changed nothing are passed over unless they
+    /// are wanted, and their number is told.
+    pub fn newest_steps(
+        &self,
+        choice: &StepChoice,
+        most: usize,
+        with_idle: bool,
+    ) -> Result<(Vec<ListedStep>, usize), Error> {
+        self.if_stored(|operation| operation.newest_steps(choice, most, with_idle))
+    }
+
+    /// Notes that a user prompt begins a turn of a session, and that what was still open in the session is
+    /// over, however it ended; but not what agents of the agent do, who may be at work in the background.
+    pub fn begin_turn(
+        &self,
+        session: &str,
+        facts: &Facts,
+        prompt: Option<&str>,
+    ) -> Result<Turn, Error> {
+        self.locked(&NoProgress)?.begin_turn(session, facts, prompt)
+    }
+
+    /// Notes that the turn of a session is over, and with it what was still open in the session, as
+    /// [`Self::begin_turn`] has it. `None` if no turn of it was noted.
+    pub fn end_turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+        self.locked(&NoProgress)?.end_turn(session, true)
+    }
+
+    /// Notes that a session is over, and with it everything that was still open in it.
+    pub fn end_session(&self, session: &str) -> Result<Option<Turn>, Error> {
+        self.locked(&NoProgress)?.end_turn(session, false)
+    }
+
+    /// The turn of a session that was noted last.
+    pub fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+        self.if_stored(|operation| operation.turn(session))
+    }
+}
+
+/// # What changed
+impl Project {
+    /// The same, for somebody who waits and may stop it while the files are looked at.
+    pub fn changes(
+        &self,
+        from: &State,
+        to: &State,
+        scope: &[RelPath],
+        renames: bool,
+        progress: &dyn Progress,
+    ) -> Result<Comparison, Error> {
+        self.reading(progress)?.changes(from, to, scope, renames)
+    }
+
+    /// Compares what was before the chosen steps with what they made of it, within `scope` if that is not
+    /// empty. What others did in between is not part of it.
+    pub fn session_changes(
+        &self,
+        choice: &StepChoice,
+        scope: &[RelPath],
+        renames: bool,
+        progress: &dyn Progress,
+    ) -> Result<SessionChanges, Error> {
+        self.reading(progress)?.session_changes(choice, scope, renames)
+    }
+
+    /// The versions of a file, the newest first, and who made each.
+    pub fn history(&self, path: &RelPath, progress: &dyn Progress) -> Result<FileHistory, Error> {
+        self.reading(progress)?.history(path)
+    }
+
+    /// Says for each line of a file, as it is now, who put it there.
+    pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame, Error> {
+        self.reading(progress)?.blame(path)
+    }
+}
+
+/// # All that was saved
+impl Project {
+    /// What a purge would find and do. Nothing is changed.
+    pub fn plan_purge(
+        &self,
+        request: &PurgeRequest,
+        progress: &dyn Progress,
+    ) -> Result<PurgePlan, Error> {
+        purge::run::check(request)?;
+        self.reading(progress)?.plan_purge(request)
+    }
+
+    /// Takes files out of every checkpoint of this project, and their contents out of the store.
+    pub fn purge(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<Purged, Error> {
+        purge::run::check(request)?;
+        purge::run::purge(self, request, progress)
+    }
+
+    /// Gone projects that may be this directory. If it is recorded which directory a project was, and that
+    /// is this one, then it is that project and no other. Else those count of which most top-level names
+    /// are here, unless their own directory is known to be elsewhere.
+    pub fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
+        self.if_stored(Operation::adoptable)
+    }
+
+    /// Takes over the checkpoints of a project that was moved or renamed to here. They keep their ids,
+    /// times and order, and come before any this directory already has.
+    pub fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
+        self.locked(&NoProgress)?.adopt(from)
+    }
+}
+
+/// The path of a file inside this project, taken literally: nothing is resolved but the directory
+/// the project is in.
+fn rel_path(root: &Path, argument: &Path) -> Result<RelPath, Error> {
+    let outside = || Error::PathOutside { path: argument.to_owned(), root: root.to_owned() };
+    let clean = lexically_clean(argument);
+    let inside = if let Ok(inside) = clean.strip_prefix(root) {
+        inside.to_owned()
+    } else {
+        // The argument may lead to the root through a symlink; only its directories are resolved.
+        let (Some(parent), Some(name)) = (clean.parent(), clean.file_name()) else {
+            return Err(outside());
+        };
+        let resolved = herma_fs::dir::canonicalize(parent)?.join(name);
+        resolved.strip_prefix(root).map_err(|_| outside())?.to_owned()
+    };
+    RelPath::new(inside.as_os_str().as_bytes())
+        .map_err(|source| Error::BadPath { path: argument.to_owned(), source })
+}
+
+/// Removes `.` and resolves `..` by the text alone.
+fn lexically_clean(path: &Path) -> std::path::PathBuf {
+    use std::path::Component;
+    let mut clean = std::path::PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
 }
 
 /// The system's clock, in UTC.

@@ -1,6 +1,7 @@
 //! Carrying out a plan: project by project, under the project's lock, looking at everything once more. A dropped
 //! checkpoint's refs go, and git's `shallow` file says where history is cut.
 
+use crate::engine::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use super::facts::{CheckpointFacts, ProjectFacts, project_facts};
 use super::notes::Note;
 use super::plan::{Dropped, Plan, Rule};
 use super::presence::Presence;
+use crate::engine::Engine;
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
-use crate::engine::{Engine, Project};
 use crate::error::Error;
 use crate::history::{Entry, History, Labels};
 use crate::records::step::log::StepLog;
@@ -230,47 +231,31 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
     Ok(())
 }
 
-impl Project {
-    /// Forgets a checkpoint. No other checkpoint changes its id, its time or its place in the order.
-    ///
-    /// Its objects stay until collection finds that nothing needs them.
-    pub fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
-        let is_it = |entry: &Entry| entry.id == checkpoint.id;
-        self.drop_where(|history, _| {
-            let found = history.entries.iter().position(is_it);
-            let spec = || checkpoint.id.to_hex();
-            found.ok_or_else(|| Error::NotFound { spec: spec() })
-        })
-    }
-
-    /// Forgets a checkpoint that need not be readable.
-    pub fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
-        self.read_store()?;
-        self.drop_where(|history, store| history.find(spec, &store.dirs, &self.id))
-    }
-
-    fn drop_where(
-        &self,
-        find: impl FnOnce(&History, &OpenStore) -> Result<usize, Error>,
-    ) -> Result<(), Error> {
-        let store = self.engine.open_for_writing()?;
-        store.dirs.use_reserve()?;
-        let _lock = self.lock(&store.dirs)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+impl Operation<'_> {
+    pub(crate) fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let history = self.load_history()?;
         // Looked up now: an adoption may have moved it since the caller read it.
-        let index = find(&history, &store)?;
-        let Entry { sequence, id, .. } = history.entries[index];
-        let (journal, _) = self.records(&store)?;
+        self.drop_entry(&history, *history.entry(&checkpoint.id)?)
+    }
+
+    pub(crate) fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
+        let history = self.load_history()?;
+        let index = history.find(spec, &self.store.dirs, &self.id)?;
+        self.drop_entry(&history, history.entries[index])
+    }
+
+    fn drop_entry(&self, history: &History, entry: Entry) -> Result<(), Error> {
+        let Entry { sequence, id, .. } = entry;
+        let (journal, _) = self.records()?;
         if journal.is_some_and(|journal| journal.safety == id || journal.target == id) {
             return Err(Error::NeededByInterrupted { id });
         }
         if history.newest().is_some_and(|newest| newest.id == id) {
-            let herma = store.dirs.for_writing()?;
-            let log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+            let log = StepLog::open(&self.state_dir()?)?;
             // ORDER: before the ref goes, from which the next number would follow.
-            log.reserve_order(&herma.tmp, history.next_sequence())?;
+            log.reserve_order(self.store.tmp()?, history.next_sequence())?;
         }
-        cut(&store, &self.id, &history, &BTreeSet::from([sequence]))
+        cut(&self.store, &self.id, history, &BTreeSet::from([sequence]))
     }
 }
 

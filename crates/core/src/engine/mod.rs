@@ -5,6 +5,7 @@
 
 pub(crate) mod lock;
 pub(crate) mod open;
+pub(crate) mod operation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,21 +187,6 @@ impl Engine {
 }
 
 impl Project {
-    /// Herma's home, where its checkpoints are.
-    pub fn home(&self) -> &Path {
-        &self.engine.options.home
-    }
-
-    /// Its directory, canonical.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Its id.
-    pub fn id(&self) -> &ProjectId {
-        &self.id
-    }
-
     pub(crate) fn settings(&self) -> &Settings {
         &self.engine.options.settings
     }

@@ -1,5 +1,6 @@
 //! Opening the store for one operation.
 
+use crate::engine::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +36,11 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
+    /// Where files are made before they get their names.
+    pub(crate) fn tmp(&self) -> Result<&Dir, Error> {
+        Ok(&self.dirs.for_writing()?.tmp)
+    }
+
     /// What `projects/<id>.json` says.
     pub(crate) fn identity(&self, id: &ProjectId) -> Identity {
         let dir = self.dirs.store().open_dir("projects").ok();
@@ -166,115 +172,122 @@ pub(crate) fn stamp(now: &Timestamp) -> String {
 /// Seconds after which a visit that changed nothing is noted again.
 const VISITS_APART: f64 = 60.0;
 
-impl Project {
-    /// Opens the store for reading; an error if there is none.
-    pub(crate) fn read_store(&self) -> Result<OpenStore, Error> {
-        self.engine.open_for_reading()?.ok_or_else(|| Error::NoStore(self.engine.store_dir()))
-    }
-
-    /// Opens the project directory.
-    pub(crate) fn open_root(&self) -> Result<Dir, Error> {
-        Dir::open_nofollow(&self.root).map_err(|e| {
-            let root = self.root.clone();
-            if e.is_not_found() { Error::RootGone { root } } else { e.into() }
-        })
-    }
-
-    /// Takes this project's lock: one save or restore at a time.
-    pub(crate) fn lock(&self, dirs: &StoreDirs) -> Result<Guard, Error> {
-        lock_project(dirs, &self.id, self.settings().lock_wait)
-    }
-
+impl Operation<'_> {
     /// This project's own state in the store.
-    pub(crate) fn state_dir(&self, dirs: &StoreDirs) -> Result<Dir, Error> {
-        let herma = dirs.for_writing()?;
+    pub(crate) fn state_dir(&self) -> Result<Dir, Error> {
+        let herma = self.store.dirs.for_writing()?;
         Ok(herma.projects.ensure_dir(self.id.as_str(), 0o700)?)
     }
 
-    /// The stat cache of the last save, if the checkpoint it describes is alive.
-    pub(crate) fn load_cache(
-        &self,
-        store: &OpenStore,
-        history: &History,
-    ) -> Option<Arc<StatCache>> {
-        believed(store, history, self.read_cache(store)?)
+    /// Keeps `projects/<id>.json`, which Hermes reads, in step. Returns whether the project is on a file system it was not on before.
+    pub(crate) fn touch(&self, durability: Durability) -> Result<bool, Error> {
+        let old = self.record()?;
+        let new = self.touched(&old);
+        // An older record would do.
+        let is_known = old.last_touch().is_some();
+        let durability = if is_known { Durability::Ordered } else { durability };
+        self.write_record(&new.render(), durability)?;
+        Ok(old.places().own_dev != new.places().own_dev)
     }
 
-    /// The stat cache of the last save, whatever it describes.
-    pub(crate) fn read_cache(&self, store: &OpenStore) -> Option<StatCache> {
-        let herma = store.dirs.herma()?;
-        let state = herma.projects.open_dir(self.id.as_str()).ok()?;
-        StatCache::read(&state)
+    /// Notes a visit that changed nothing, unless the record says the same already but for some seconds. A file
+    /// that is renamed without being synced may be empty after a power cut, and syncing costs more than the
+    /// whole visit.
+    pub(crate) fn touch_now_and_then(&self) -> Result<(), Error> {
+        let mut old = self.record()?;
+        let new = self.touched(&old);
+        // The time that is in the new record: a clock that is asked again says another one.
+        let times = old.last_touch().zip(new.last_touch());
+        if let Some((_, now)) = times.filter(|(last, now)| (now - last).abs() < VISITS_APART) {
+            old.set_last_touch(now);
+            if old.render() == new.render() {
+                return Ok(());
+            }
+        }
+        self.write_record(&new.render(), self.settings().durability)
     }
 
-    /// Is there a stat cache that takes its time to read?
-    pub(crate) fn has_large_cache(&self, store: &OpenStore) -> bool {
-        let herma = store.dirs.herma();
-        let state = herma.and_then(|herma| herma.projects.open_dir(self.id.as_str()).ok());
-        state.is_some_and(|state| StatCache::is_large(&state))
+    /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
+    pub(crate) fn record(&self) -> Result<Identity, Error> {
+        let projects = self.store.dirs.store().ensure_dir("projects", 0o700)?;
+        let file = format!("{}.json", self.id);
+        let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
+        Ok(old.as_deref().map(Identity::parse).unwrap_or_default())
+    }
+
+    fn write_record(&self, record: &str, durability: Durability) -> Result<(), Error> {
+        let herma = self.store.dirs.for_writing()?;
+        let projects = self.store.dirs.store().ensure_dir("projects", 0o700)?;
+        let file = format!("{}.json", self.id);
+        write_file(&herma.tmp, &projects, &file, record.as_bytes(), durability)?;
+        Ok(())
     }
 
     /// Writes the stat cache. It is only a cache: failing to write it costs time, nothing else.
-    pub(crate) fn write_cache(
-        &self,
-        dirs: &StoreDirs,
-        cache: Arc<StatCache>,
-        describes: ObjectId,
-        stored: Stored,
-    ) {
+    pub(crate) fn write_cache(&self, cache: Arc<StatCache>, describes: ObjectId, stored: Stored) {
         let Some(mut cache) = Arc::into_inner(cache) else { return };
         if stored == Stored::All {
             cache.all_stored();
         }
-        let written = self.state_dir(dirs).and_then(|state| {
-            let tmp = &dirs.for_writing()?.tmp;
+        let written = self.state_dir().and_then(|state| {
+            let tmp = self.store.tmp()?;
             Ok(cache.write(tmp, &state, describes)?)
         });
         drop(written);
     }
 
-    /// Its checkpoints, the newest first.
-    pub fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
-        self.finish_purge(&store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        history.readable(&store.dirs, &store.objects, &self.id)
+    /// The stat cache of the last save, if the checkpoint it describes is alive.
+    pub(crate) fn load_cache(&self, history: &History) -> Option<Arc<StatCache>> {
+        believed(&self.store, history, self.read_cache()?)
     }
 
-    /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.
-    pub fn list_newest(&self, most: usize) -> Result<Listed, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(Listed::default()) };
-        self.finish_purge(&store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        history.newest_ones(most, &store.dirs, &store.objects, &self.id)
+    /// The stat cache of the last save, whatever it describes.
+    pub(crate) fn read_cache(&self) -> Option<StatCache> {
+        let herma = self.store.dirs.herma()?;
+        let state = herma.projects.open_dir(self.id.as_str()).ok()?;
+        StatCache::read(&state)
     }
 
-    /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the
-    /// others keep their numbers.
-    pub fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        history.damaged(&store.dirs, &store.objects, &self.id)
+    /// Is there a stat cache that takes its time to read?
+    pub(crate) fn has_large_cache(&self) -> bool {
+        let herma = self.store.dirs.herma();
+        let state = herma.and_then(|herma| herma.projects.open_dir(self.id.as_str()).ok());
+        state.is_some_and(|state| StatCache::is_large(&state))
     }
 
-    /// The checkpoint a person named.
-    pub fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
-        let store = self.read_store()?;
-        self.finish_purge(&store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+    pub(crate) fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
+        self.finish_purge()?;
+        let history = self.load_history()?;
+        history.readable(&self.store.dirs, &self.store.objects, &self.id)
+    }
+
+    pub(crate) fn list_newest(&self, most: usize) -> Result<Listed, Error> {
+        self.finish_purge()?;
+        let history = self.load_history()?;
+        history.newest_ones(most, &self.store.dirs, &self.store.objects, &self.id)
+    }
+
+    pub(crate) fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
+        let history = self.load_history()?;
+        history.damaged(&self.store.dirs, &self.store.objects, &self.id)
+    }
+
+    pub(crate) fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
+        self.finish_purge()?;
+        let history = self.load_history()?;
         if history.entries.is_empty() {
             return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
-        match history.find(spec, &store.dirs, &self.id) {
-            Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(&store, spec).unwrap_or(e)),
-            found => history.checkpoint(found?, &store.dirs, &store.objects, &self.id),
+        match history.find(spec, &self.store.dirs, &self.id) {
+            Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(spec).unwrap_or(e)),
+            found => history.checkpoint(found?, &self.store.dirs, &self.store.objects, &self.id),
         }
     }
 
     /// Finishes a purge that was interrupted before ids are told, which it is about to change. Where that
     /// cannot be done now, what there is can be read all the same.
-    fn finish_purge(&self, store: &OpenStore) -> Result<(), Error> {
-        let is_interrupted = match own_state(store, &self.id)? {
+    fn finish_purge(&self) -> Result<(), Error> {
+        let is_interrupted = match own_state(&self.store, &self.id)? {
             Some(state) => PurgeRecord::read(&state)?.is_some(),
             None => false,
         };
@@ -287,27 +300,26 @@ impl Project {
     /// A checkpoint that was found earlier, as it is now: something may have been purged from it since.
     pub(crate) fn as_it_is(
         &self,
-        store: &OpenStore,
         history: &History,
         checkpoint: &Checkpoint,
     ) -> Result<Checkpoint, Error> {
         if history.contains(&checkpoint.id) {
             return Ok(checkpoint.clone());
         }
-        let rewritten = match own_state(store, &self.id)? {
+        let rewritten = match own_state(&self.store, &self.id)? {
             Some(state) => read_rewritten(&state)?,
             None => BTreeMap::new(),
         };
         let now = rewritten.get(&checkpoint.id);
         let index = now.and_then(|now| history.entries.iter().position(|e| e.id == *now));
         let index = index.ok_or_else(|| Error::NotFound { spec: checkpoint.id.to_hex() })?;
-        history.checkpoint(index, &store.dirs, &store.objects, &self.id)
+        history.checkpoint(index, &self.store.dirs, &self.store.objects, &self.id)
     }
 
     /// What to say of an id that a checkpoint had before something was purged from it.
-    fn rewritten_as(&self, store: &OpenStore, spec: &Spec) -> Option<Error> {
+    fn rewritten_as(&self, spec: &Spec) -> Option<Error> {
         let Spec::Id(prefix) = spec else { return None };
-        let state = own_state(store, &self.id).ok()??;
+        let state = own_state(&self.store, &self.id).ok()??;
         let all = read_rewritten(&state).ok()?;
         let mut fitting = all.iter().filter(|(old, _)| old.to_hex().starts_with(prefix));
         let (old, new) = fitting.next()?;
@@ -315,24 +327,26 @@ impl Project {
         fitting.next().is_none().then_some(Error::Rewritten { old, new })
     }
 
-    /// Which ids of checkpoints became which, because something was purged from them.
-    pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(BTreeMap::new()) };
-        match own_state(&store, &self.id)? {
+    pub(crate) fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+        match own_state(&self.store, &self.id)? {
             Some(state) => read_rewritten(&state),
             None => Ok(BTreeMap::new()),
         }
     }
+}
 
-    /// Keeps `projects/<id>.json`, which Hermes reads, in step. Returns whether the project is on a file system it was not on before.
-    pub(crate) fn touch(&self, dirs: &StoreDirs, durability: Durability) -> Result<bool, Error> {
-        let old = self.record(dirs)?;
-        let new = self.touched(&old);
-        // An older record would do.
-        let is_known = old.last_touch().is_some();
-        let durability = if is_known { Durability::Ordered } else { durability };
-        self.write_record(dirs, &new.render(), durability)?;
-        Ok(old.places().own_dev != new.places().own_dev)
+impl Project {
+    /// Opens the project directory.
+    pub(crate) fn open_root(&self) -> Result<Dir, Error> {
+        Dir::open_nofollow(&self.root).map_err(|e| {
+            let root = self.root.clone();
+            if e.is_not_found() { Error::RootGone { root } } else { e.into() }
+        })
+    }
+
+    /// Takes this project's lock: one save or restore at a time.
+    pub(crate) fn lock(&self, dirs: &StoreDirs) -> Result<Guard, Error> {
+        lock_project(dirs, &self.id, self.settings().lock_wait)
     }
 
     /// Why no restore could work here, in words. Whatever a file system lacks a restore can do without, but for writing; to see
@@ -347,44 +361,6 @@ impl Project {
             return None;
         };
         Some(format!("nothing can be restored in this project: {why}"))
-    }
-
-    /// Notes a visit that changed nothing, unless the record says the same already but for some seconds. A file
-    /// that is renamed without being synced may be empty after a power cut, and syncing costs more than the
-    /// whole visit.
-    pub(crate) fn touch_now_and_then(&self, dirs: &StoreDirs) -> Result<(), Error> {
-        let mut old = self.record(dirs)?;
-        let new = self.touched(&old);
-        // The time that is in the new record: a clock that is asked again says another one.
-        let times = old.last_touch().zip(new.last_touch());
-        if let Some((_, now)) = times.filter(|(last, now)| (now - last).abs() < VISITS_APART) {
-            old.set_last_touch(now);
-            if old.render() == new.render() {
-                return Ok(());
-            }
-        }
-        self.write_record(dirs, &new.render(), self.settings().durability)
-    }
-
-    /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
-    pub(crate) fn record(&self, dirs: &StoreDirs) -> Result<Identity, Error> {
-        let projects = dirs.store().ensure_dir("projects", 0o700)?;
-        let file = format!("{}.json", self.id);
-        let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
-        Ok(old.as_deref().map(Identity::parse).unwrap_or_default())
-    }
-
-    fn write_record(
-        &self,
-        dirs: &StoreDirs,
-        record: &str,
-        durability: Durability,
-    ) -> Result<(), Error> {
-        let herma = dirs.for_writing()?;
-        let projects = dirs.store().ensure_dir("projects", 0o700)?;
-        let file = format!("{}.json", self.id);
-        write_file(&herma.tmp, &projects, &file, record.as_bytes(), durability)?;
-        Ok(())
     }
 
     /// The record of a project that was just saved.

@@ -1,5 +1,6 @@
 //! Projects the store knows, and reconnecting one that was moved or renamed.
 
+use crate::engine::operation::Operation;
 use herma_fs::publish::Durability;
 use herma_store::object::EntryMode;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
@@ -9,7 +10,7 @@ use crate::cleanup::{Doubt, Presence, presence};
 use crate::directory::{Identity, Place, Places};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids};
-use crate::engine::{Engine, KnownProject, Project};
+use crate::engine::{Engine, KnownProject};
 use crate::error::Error;
 use crate::history::{History, Labels};
 
@@ -46,12 +47,8 @@ fn known(
     })
 }
 
-impl Project {
-    /// Gone projects that may be this directory. If it is recorded which directory a project was, and that
-    /// is this one, then it is that project and no other. Else those count of which most top-level names
-    /// are here, unless their own directory is known to be elsewhere.
-    pub fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
+impl Operation<'_> {
+    pub(crate) fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
         let root = self.open_root()?;
         let here = Place::of(&root)?;
         let (mut found, mut same) = (Vec::new(), Vec::new());
@@ -59,11 +56,11 @@ impl Project {
             if known.exists || known.checkpoints == 0 || known.id == self.id {
                 continue;
             }
-            let places = store.identity(&known.id).places();
+            let places = self.store.identity(&known.id).places();
             let is_here = places.own.is_some_and(|own| own.may_be(&here));
             let born = places.own.and_then(|own| own.born);
             let is_certain = is_here && born.is_some() && born == here.born;
-            if !is_certain && !resembles(&store, &root, &known.id).unwrap_or(false) {
+            if !is_certain && !resembles(&self.store, &root, &known.id).unwrap_or(false) {
                 continue;
             }
             if is_here {
@@ -75,48 +72,44 @@ impl Project {
         Ok(if same.is_empty() { found } else { same })
     }
 
-    /// Takes over the checkpoints of a project that was moved or renamed to here. They keep their ids,
-    /// times and order, and come before any this directory already has.
-    pub fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
-        let store = self.engine.open_for_writing()?;
+    pub(crate) fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
         // What a purge was interrupted in is finished there, before it moves.
-        drop(lock_project(&store.dirs, &from.id, self.settings().lock_wait)?);
-        let _lock = self.lock(&store.dirs)?;
-        let theirs = History::load(&store.dirs, &store.objects, &from.id)?;
-        let labels = Labels::load(&store.dirs, &from.id)?;
-        let ours = History::load(&store.dirs, &store.objects, &self.id)?;
-        self.touch(&store.dirs, Durability::Synced)?;
+        drop(lock_project(&self.store.dirs, &from.id, self.settings().lock_wait)?);
+        let theirs = History::load(&self.store.dirs, &self.store.objects, &from.id)?;
+        let labels = Labels::load(&self.store.dirs, &from.id)?;
+        let ours = self.load_history()?;
+        self.touch(Durability::Synced)?;
         let fresh: Vec<_> = theirs.entries.iter().filter(|e| !ours.contains(&e.id)).collect();
-        let first = room_before(&store, &self.id, &ours, fresh.len() as u64)?;
+        let first = room_before(&self.store, &self.id, &ours, fresh.len() as u64)?;
         for (sequence, entry) in (first..).zip(&fresh) {
-            let extra = store.dirs.refs().read(&extra_ref(&from.id, entry.sequence))?;
+            let extra = self.store.dirs.refs().read(&extra_ref(&from.id, entry.sequence))?;
             let checkpoint = checkpoint_ref(&self.id, sequence);
             let extra_name = extra_ref(&self.id, sequence);
             let mut refs: Vec<(&str, ObjectId)> = Vec::new();
             refs.extend(extra.map(|id| (extra_name.as_str(), id)));
             refs.push((&checkpoint, entry.id));
-            store.dirs.refs().create(&refs)?;
+            self.store.dirs.refs().create(&refs)?;
             if labels.is_pinned(entry.sequence) {
-                store.dirs.refs().create(&[(&pin_ref(&self.id, sequence), entry.id)])?;
+                self.store.dirs.refs().create(&[(&pin_ref(&self.id, sequence), entry.id)])?;
             }
             for name in labels.names_of(&entry.id) {
                 let full = name_ref(&self.id, name);
-                if store.dirs.refs().read(&full)?.is_none() {
-                    store.dirs.refs().create(&[(&full, entry.id)])?;
+                if self.store.dirs.refs().read(&full)?.is_none() {
+                    self.store.dirs.refs().create(&[(&full, entry.id)])?;
                 }
             }
         }
         if let (true, Some(newest)) = (ours.entries.is_empty(), theirs.newest()) {
             // Only a view for Hermes and `git log`; the next save heals what could not be done.
-            let _ = self.move_mirror(&store, ours.mirror, newest.id);
+            let _ = self.move_mirror(ours.mirror, newest.id);
         }
         let place_of = |sequence: u64| {
             let older = fresh.iter().filter(|entry| entry.sequence <= sequence);
             first + (older.count() as u64).saturating_sub(1)
         };
-        self.carry_steps(&store, &from.id, &place_of)?;
+        self.carry_steps(&from.id, &place_of)?;
         // ORDER: the old project goes when nothing is left that only it has.
-        forget(&store, &from.id)?;
+        forget(&self.store, &from.id)?;
         Ok(fresh.len())
     }
 }

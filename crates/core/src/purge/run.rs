@@ -9,6 +9,7 @@
 //! Locks are those of cleaning: the collector's for all of it, the store's and the projects' until the refs
 //! have moved.
 
+use crate::engine::operation::Operation;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,6 @@ use crate::engine::lock::{carry_out, lock_project};
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, Progress, Project};
 use crate::error::{Error, ErrorKind};
-use crate::history::History;
 use crate::purge::refs::{own_refs, plan_refs};
 use crate::purge::rewrite::{Rewriter, Selection};
 use crate::purge::search::Contents;
@@ -35,98 +35,14 @@ use crate::records::doomed;
 use crate::records::purge::PurgeRecord;
 use crate::restore::interrupted::records_of;
 
-impl Project {
-    /// What a purge would find and do. Nothing is changed.
-    pub fn plan_purge(
-        &self,
-        request: &PurgeRequest,
-        progress: &dyn Progress,
-    ) -> Result<PurgePlan, Error> {
-        check(request)?;
-        let store = self.read_store()?;
-        let present = self.present_if_readable(&store, progress)?;
-        let survey = Survey::take(&store, &self.id, request, progress)?;
-        let mut plan = survey.plan;
-        plan.still_present = still_present(request, &plan, &self.id, present.as_ref());
-        plan.not_searched = self.engine.not_searched(&store.dirs)?;
-        Ok(plan)
-    }
-
-    /// Takes files out of every checkpoint of this project, and their contents out of the store.
-    pub fn purge(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<Purged, Error> {
-        check(request)?;
-        let engine = &self.engine;
-        let dirs = engine.open_for_cleaning()?;
-        let dirs = dirs.ok_or_else(|| Error::NoStore(engine.store_dir()))?;
-        let _collector = engine.lock_collector(&dirs, /*attended*/ true)?;
-        dirs.use_reserve()?;
-        engine.finish_purges(&dirs)?;
-        // What cannot be found now cannot be searched, and would be deleted at the end.
-        engine.check_refs()?;
-        let bytes_before = store_bytes(&dirs)?;
-        let mut purged = self.rewrite(request, progress)?;
-        let mut contents = doomed::read(&dirs)?;
-        contents.extend(&purged.plan.contents);
-        self.take_away(&dirs, &contents, &mut purged, progress)?;
-        purged.bytes_freed = bytes_before.saturating_sub(store_bytes(&dirs)?);
-        dirs.restore_reserve()?;
-        Ok(purged)
-    }
-
-    /// Makes the checkpoints again that hold what is to go, and moves their refs.
-    fn rewrite(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<Purged, Error> {
-        let store = self.engine.open_for_writing()?;
-        let mut projects = BTreeSet::from([self.id.clone()]);
-        if request.copies == Copies::GoFromEverywhere {
-            projects.extend(project_ids(&store)?);
-        }
-        let wait = self.settings().lock_wait;
-        let mut locks = Vec::new();
-        for project in &projects {
-            locks.push(lock_project(&store.dirs, project, wait)?);
-            self.check_finished(&store, project)?;
-        }
-        let present = self.present_if_readable(&store, progress)?;
-        let mut survey = Survey::take(&store, &self.id, request, progress)?;
-        survey.plan.still_present =
-            still_present(request, &survey.plan, &self.id, present.as_ref());
-        survey.plan.not_searched = self.engine.not_searched(&store.dirs)?;
-        let mut purged = Purged { plan: survey.plan, ..Purged::default() };
-        if purged.plan.is_empty() {
-            return Ok(purged);
-        }
-        let contents: BTreeSet<ObjectId> = purged.plan.contents.iter().copied().collect();
-        let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let mut changes = Vec::new();
-        for project in &survey.concerned {
-            let selection = self.selection(&store, project, request, &contents);
-            changes.push(Change::of(&store, project, &writer, selection)?);
-        }
-        // ORDER: everything that refs will name is durable first, and history ends where it did.
-        writer.finish(Durability::Synced)?;
-        let cuts: Vec<ObjectId> = changes.iter().flat_map(|c| c.cuts.clone()).collect();
-        store.dirs.shallow().add(&cuts)?;
-        // ORDER: before the first ref moves it is known what has to be taken away.
-        doomed::add(&store.dirs, &contents)?;
-        let tmp = &store.dirs.for_writing()?.tmp;
-        for change in changes {
-            let Some(state) = own_state(&store, change.project)? else { continue };
-            // ORDER: the record is durable before what it says is begun.
-            change.record.write(tmp, &state)?;
-            carry_out(&store.dirs, change.project, &state, &change.record)?;
-            purged.rewritten.extend(change.rewritten);
-        }
-        Ok(purged)
-    }
-
+impl Operation<'_> {
     /// What goes out of the checkpoints of one project.
-    fn selection<'s>(
+    fn selection(
         &self,
-        store: &'s OpenStore,
         project: &ProjectId,
         request: &PurgeRequest,
         contents: &BTreeSet<ObjectId>,
-    ) -> Selection<'s> {
+    ) -> Selection<'_> {
         let is_own = *project == self.id;
         let wanted = match request.copies {
             Copies::Stay => BTreeSet::new(),
@@ -134,19 +50,19 @@ impl Project {
         };
         Selection {
             paths: if is_own { request.paths.clone() } else { Vec::new() },
-            contents: Contents::new(&store.objects, wanted),
+            contents: Contents::new(&self.store.objects, wanted),
         }
     }
 
     /// Refuses while a restore is half way: its journal names checkpoints.
-    fn check_finished(&self, store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
-        if records_of(store, project)?.0.is_none() {
+    fn check_finished(&self, project: &ProjectId) -> Result<(), Error> {
+        if records_of(&self.store, project)?.0.is_none() {
             return Ok(());
         }
         if *project == self.id {
             return Err(Error::RestoreUnfinished);
         }
-        let workdir = store.identity(project).workdir();
+        let workdir = self.store.identity(project).workdir();
         let project_name = workdir.map_or_else(
             || project.to_string(),
             |path| herma_store::path::escape(path.as_os_str().as_encoded_bytes()),
@@ -155,17 +71,93 @@ impl Project {
     }
 
     /// The project as it is, if it can be looked at: a purge does not fail for it.
-    fn present_if_readable(
-        &self,
-        store: &OpenStore,
-        progress: &dyn Progress,
-    ) -> Result<Option<Present>, Error> {
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        match self.look(store, &history, progress) {
+    fn present_if_readable(&self) -> Result<Option<Present>, Error> {
+        let history = self.load_history()?;
+        match self.look(&history) {
             Err(e) if e.kind() == ErrorKind::Cancelled => Err(e),
             present => Ok(present.ok()),
         }
     }
+
+    pub(crate) fn plan_purge(&self, request: &PurgeRequest) -> Result<PurgePlan, Error> {
+        Ok(self.survey(request)?.plan)
+    }
+
+    /// What there is of what is to go.
+    fn survey(&self, request: &PurgeRequest) -> Result<Survey, Error> {
+        let present = self.present_if_readable()?;
+        let mut survey = Survey::take(&self.store, &self.id, request, self.progress)?;
+        let plan = &mut survey.plan;
+        plan.still_present = still_present(request, plan, &self.id, present.as_ref());
+        plan.not_searched = self.engine.not_searched(&self.store.dirs)?;
+        Ok(survey)
+    }
+
+    /// Makes the checkpoints again that hold what is to go, and moves their refs.
+    fn rewrite(&self, request: &PurgeRequest) -> Result<Purged, Error> {
+        let store = &self.store;
+        let mut projects = BTreeSet::from([self.id.clone()]);
+        if request.copies == Copies::GoFromEverywhere {
+            projects.extend(project_ids(store)?);
+        }
+        let wait = self.settings().lock_wait;
+        let mut locks = Vec::new();
+        for project in &projects {
+            locks.push(lock_project(&store.dirs, project, wait)?);
+            self.check_finished(project)?;
+        }
+        let survey = self.survey(request)?;
+        let mut purged = Purged { plan: survey.plan, ..Purged::default() };
+        if purged.plan.is_empty() {
+            return Ok(purged);
+        }
+        let contents: BTreeSet<ObjectId> = purged.plan.contents.iter().copied().collect();
+        let writer = PackWriter::new(&store.dirs, &store.objects)?;
+        let mut changes = Vec::new();
+        for project in &survey.concerned {
+            let selection = self.selection(project, request, &contents);
+            changes.push(Change::of(store, project, &writer, selection)?);
+        }
+        // ORDER: everything that refs will name is durable first, and history ends where it did.
+        writer.finish(Durability::Synced)?;
+        let cuts: Vec<ObjectId> = changes.iter().flat_map(|c| c.cuts.clone()).collect();
+        store.dirs.shallow().add(&cuts)?;
+        // ORDER: before the first ref moves it is known what has to be taken away.
+        doomed::add(&store.dirs, &contents)?;
+        let tmp = store.tmp()?;
+        for change in changes {
+            let Some(state) = own_state(store, change.project)? else { continue };
+            // ORDER: the record is durable before what it says is begun.
+            change.record.write(tmp, &state)?;
+            carry_out(&store.dirs, change.project, &state, &change.record)?;
+            purged.rewritten.extend(change.rewritten);
+        }
+        Ok(purged)
+    }
+}
+
+/// Takes files out of every checkpoint of this project, and their contents out of the store.
+pub(crate) fn purge(
+    project: &Project,
+    request: &PurgeRequest,
+    progress: &dyn Progress,
+) -> Result<Purged, Error> {
+    let engine = &project.engine;
+    let dirs = engine.open_for_cleaning()?;
+    let dirs = dirs.ok_or_else(|| Error::NoStore(engine.store_dir()))?;
+    let _collector = engine.lock_collector(&dirs, /*attended*/ true)?;
+    dirs.use_reserve()?;
+    engine.finish_purges(&dirs)?;
+    // What cannot be found now cannot be searched, and would be deleted at the end.
+    engine.check_refs()?;
+    let bytes_before = store_bytes(&dirs)?;
+    let mut purged = project.writing(progress)?.rewrite(request)?;
+    let mut contents = doomed::read(&dirs)?;
+    contents.extend(&purged.plan.contents);
+    project.take_away(&dirs, &contents, &mut purged, progress)?;
+    purged.bytes_freed = bytes_before.saturating_sub(store_bytes(&dirs)?);
+    dirs.restore_reserve()?;
+    Ok(purged)
 }
 
 impl Engine {
@@ -224,7 +216,7 @@ impl<'p> Change<'p> {
     }
 }
 
-fn check(request: &PurgeRequest) -> Result<(), Error> {
+pub(crate) fn check(request: &PurgeRequest) -> Result<(), Error> {
     if request.paths.is_empty() || request.paths.iter().any(RelPath::is_root) {
         return Err(Error::PurgeOfAll);
     }

@@ -5,6 +5,7 @@
 //! read. Every file that was written is read and compared, or hashed, here. What others do elsewhere meanwhile is theirs,
 //! and the next save sees it.
 
+use crate::engine::operation::Operation;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +22,6 @@ use herma_worktree::stat_cache::StatCache;
 use rayon::prelude::*;
 
 use crate::engine::Project;
-use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::restore::Plan;
 use crate::restore::apply::Applied;
@@ -40,26 +40,12 @@ pub(crate) fn syncs_each(plan: &Plan) -> bool {
     plan.actions.len() <= SYNC_EACH
 }
 
-impl Project {
-    /// Makes what a plan changed last.
-    pub(crate) fn sync_changes(&self, plan: &Plan) -> Result<(), Error> {
-        if plan.actions.is_empty() {
-            return Ok(());
-        }
-        let root = self.open_root()?;
-        if syncs_each(plan) {
-            sync_parents(&root, plan, self.settings().threads)
-        } else {
-            Ok(root.sync_file_system()?)
-        }
-    }
-
+impl Operation<'_> {
     /// Looks at the project again: nothing of the plan may be left to do, but for what somebody changed
     /// meanwhile, and what is no longer ignored because the ignore file is as it was then. Returns the
     /// state it is in.
     pub(crate) fn arrived(
         &self,
-        store: &OpenStore,
         (target, prepared): (&Checkpoint, &Prepared),
         options: &RestoreOptions,
         before: &Present,
@@ -84,7 +70,7 @@ impl Project {
             let mut holding = Holding::default();
             holding.hold(target.tree);
             holding.hold(before.tree);
-            self.look_again(store, &before.cache, directories, expected, known, holding)
+            self.look_again(&before.cache, directories, expected, known, holding)
         };
         let hidden = |seen: &Option<Present>| {
             let seen = seen.as_ref()?;
@@ -101,7 +87,7 @@ impl Project {
         if let Some(path) = newly_unreadable(&before.cache, &after.cache) {
             return Err(ScanError::Unreadable(self.root.join(OsStr::from_bytes(&path))).into());
         }
-        let rest = self.prepare(store, target, options, &after)?;
+        let rest = self.prepare(target, options, &after)?;
         let known: Vec<RelPath> = applied.kept.iter().map(|kept| kept.path.clone()).collect();
         for action in rest.plan.actions {
             if !known.contains(&action.path) {
@@ -109,6 +95,21 @@ impl Project {
             }
         }
         Ok((after.tree, after.modes))
+    }
+}
+
+impl Project {
+    /// Makes what a plan changed last.
+    pub(crate) fn sync_changes(&self, plan: &Plan) -> Result<(), Error> {
+        if plan.actions.is_empty() {
+            return Ok(());
+        }
+        let root = self.open_root()?;
+        if syncs_each(plan) {
+            sync_parents(&root, plan, self.settings().threads)
+        } else {
+            Ok(root.sync_file_system()?)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Carrying out a restore: change the files, look whether they received, note how to get back.
 
+use crate::engine::operation::Operation;
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
@@ -8,8 +9,8 @@ use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
 use herma_worktree::present::{Present, ScanError};
 
-use crate::engine::open::{OpenStore, Stored};
-use crate::engine::{Progress, Project, Stage};
+use crate::engine::open::Stored;
+use crate::engine::{Project, Stage};
 use crate::error::Error;
 use crate::records::journal::Journal;
 use crate::restore::apply::write::Writer;
@@ -20,20 +21,18 @@ use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
 use crate::types::asked::RestoreOptions;
 
-impl Project {
+impl Operation<'_> {
     /// Changes the files, looks whether they received, and notes how to get back.
     pub(crate) fn carry_out(
         &self,
-        store: &OpenStore,
         proven: Proven,
         prepared: Prepared,
         options: &RestoreOptions,
         task: &Task,
-        progress: &dyn Progress,
     ) -> Result<Restored, Error> {
         let Before { safety, newest, undo, present, recent } = proven.into_before();
-        let herma = store.dirs.for_writing()?;
-        let state_dir = self.state_dir(&store.dirs)?;
+        let herma = self.store.dirs.for_writing()?;
+        let state_dir = self.state_dir()?;
         let mut target = prepared.plan.target.clone();
         // The safety checkpoint, if there is a new one, has moved every other down the list.
         target.number += usize::from(safety.is_new);
@@ -58,19 +57,19 @@ impl Project {
         if changes_anything {
             self.refuse_read_only()?;
             // The last moment at which stopping leaves every file as it is, and nothing to finish.
-            if progress.is_cancelled() {
+            if self.progress.is_cancelled() {
                 return Err(ScanError::Cancelled.into());
             }
             // ORDER: the journal is durable before the first file changes.
             journal.write(&herma.tmp, &state_dir)?;
-            progress.stage(Stage::Restoring);
-            applied = self.apply(store, &prepared, (&present, &recent), journal.token, progress)?;
-            progress.stage(Stage::Verifying);
+            self.progress.stage(Stage::Restoring);
+            applied = self.apply(&prepared, (&present, &recent), journal.token)?;
+            self.progress.stage(Stage::Verifying);
         }
         let plan = &prepared.plan;
         let to = (&target, &prepared);
         let (after, on_disk) = in_parallel(
-            || self.arrived(store, to, options, &present, &mut applied),
+            || self.arrived(to, options, &present, &mut applied),
             || self.sync_changes(plan),
         );
         // ORDER: all that was changed is on disk before the journal that could change it again closes.
@@ -86,11 +85,11 @@ impl Project {
         let note = || {
             record.write(&herma.tmp, &state_dir)?;
             if matches!(task, Task::Reverse(_)) {
-                self.forget_move(store, &journal)?;
+                self.forget_move(&journal)?;
             } else if changes_anything || matches!(task, Task::Finish(_)) {
                 // What is finished may have changed its last file before it was interrupted.
                 let newest = newest.map_or(0, |(_, sequence)| sequence);
-                self.note_move(store, &journal, &target, newest)?;
+                self.note_move(&journal, &target, newest)?;
             }
             Ok::<_, Error>(())
         };
@@ -98,8 +97,8 @@ impl Project {
             // The checkpoint it describes is published: nothing that is still to come makes it untrue.
             let describes = safety.checkpoint.id;
             let remember = || {
-                self.write_cache(&store.dirs, present.cache, describes, Stored::All);
-                self.note_packs(store, describes);
+                self.write_cache(present.cache, describes, Stored::All);
+                self.note_packs(describes);
             };
             in_parallel(remember, note).1
         } else {
@@ -125,6 +124,30 @@ impl Project {
         })
     }
 
+    fn apply(
+        &self,
+        prepared: &Prepared,
+        (present, recent): (&Present, &RecentContents),
+        token: u32,
+    ) -> Result<Applied, Error> {
+        let root = self.open_root()?;
+        let total = prepared.plan.actions.len();
+        let writer = Writer {
+            objects: &self.store.objects,
+            token,
+            serial: AtomicU32::new(0),
+            read_ahead: &prepared.read_ahead,
+            recent,
+            sync_each: syncs_each(&prepared.plan),
+        };
+        let report = |done: u64| self.progress.files(done, Some(total as u64));
+        let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
+        // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
+        Ok(in_waiting_pool(self.settings().threads, || applier.apply())??)
+    }
+}
+
+impl Project {
     /// Fails where no file can be written, while there is nothing to finish or to reverse yet.
     fn refuse_read_only(&self) -> Result<(), Error> {
         let root = self.open_root()?;
@@ -147,29 +170,5 @@ impl Project {
             .as_bytes(),
         );
         mix as u32
-    }
-
-    fn apply(
-        &self,
-        store: &OpenStore,
-        prepared: &Prepared,
-        (present, recent): (&Present, &RecentContents),
-        token: u32,
-        progress: &dyn Progress,
-    ) -> Result<Applied, Error> {
-        let root = self.open_root()?;
-        let total = prepared.plan.actions.len();
-        let writer = Writer {
-            objects: &store.objects,
-            token,
-            serial: AtomicU32::new(0),
-            read_ahead: &prepared.read_ahead,
-            recent,
-            sync_each: syncs_each(&prepared.plan),
-        };
-        let report = |done: u64| progress.files(done, Some(total as u64));
-        let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
-        // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
-        Ok(in_waiting_pool(self.settings().threads, || applier.apply())??)
     }
 }

@@ -1,5 +1,6 @@
 //! A restore that did not get to its end: noticing it, finishing it, cleaning up behind it.
 
+use crate::engine::operation::Operation;
 use herma_fs::{Dir, Errno};
 use herma_store::objects::ObjectError;
 use herma_store::{ObjectId, ProjectId, RelPath, layout};
@@ -7,9 +8,8 @@ use herma_worktree::reason::Reason;
 use herma_worktree::sink::HashOnly;
 
 use crate::engine::open::{OpenStore, own_state};
-use crate::engine::{NoProgress, Progress, Project};
+use crate::engine::{NoProgress, Project};
 use crate::error::Error;
-use crate::history::History;
 use crate::records::journal;
 use crate::records::journal::{Journal, TempKind, parse_temp_name};
 use crate::records::undo::UndoRecord;
@@ -27,63 +27,45 @@ pub struct Interrupted {
     pub started: i64,
 }
 
-impl Project {
-    pub(crate) fn records(
-        &self,
-        store: &OpenStore,
-    ) -> Result<(Option<Journal>, UndoRecord), Error> {
-        records_of(store, &self.id)
+impl Operation<'_> {
+    pub(crate) fn records(&self) -> Result<(Option<Journal>, UndoRecord), Error> {
+        records_of(&self.store, &self.id)
     }
 
-    /// A restore of this project that was interrupted, if there is one.
-    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
-        if !self.may_have_journal()? {
-            return Ok(None);
-        }
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(None) };
-        let (journal, _) = self.records(&store)?;
-        if journal.is_none() || self.is_locked(&store)? {
+    pub(crate) fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+        let (journal, _) = self.records()?;
+        if journal.is_none() || self.is_locked()? {
             return Ok(None);
         }
         Ok(journal.map(|j| Interrupted { safety: j.safety, target: j.target, started: j.started }))
     }
 
-    /// Every command asks; nearly always it is enough to see that there is no journal.
-    fn may_have_journal(&self) -> Result<bool, Error> {
-        let Some((_, base)) = layout::open_base(&self.engine.base())? else { return Ok(false) };
-        let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
-        Ok(!matches!(base.stat_raw(journal.as_str()), Err(Errno::NOENT)))
-    }
-
     /// Is a save or restore of this project under way?
-    fn is_locked(&self, store: &OpenStore) -> Result<bool, Error> {
+    fn is_locked(&self) -> Result<bool, Error> {
         use herma_fs::lock;
-        let Some(dir) = own_state(store, &self.id)? else { return Ok(false) };
+        let Some(dir) = own_state(&self.store, &self.id)? else { return Ok(false) };
         let free =
             lock::acquire_existing(&dir, "lock", lock::Mode::Shared, std::time::Duration::ZERO)?;
         Ok(matches!(free, Some(lock::Acquired::Busy { .. })))
     }
 
-    /// Finishes an interrupted restore.
-    pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored, Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let journal = Journal::read(&self.state_dir(&store.dirs)?)?;
+    pub(crate) fn continue_restore(&self) -> Result<Restored, Error> {
+        let journal = Journal::read(&self.state_dir()?)?;
         let journal = journal.ok_or(Error::NothingToContinue)?;
-        self.make_root_again(&store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        self.make_root_again()?;
+        let history = self.load_history()?;
+        let all = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
         let target = all.into_iter().find(|c| c.id == journal.target);
         let target = target.ok_or(Error::NotFound { spec: journal.target.to_hex() })?;
         let options = journal.options.clone();
         let task = Task::Finish(journal);
-        self.restore_locked(&store, &target, &options, &task, progress)
+        self.restore_locked(&target, &options, &task)
     }
 
     /// Removes temporary files that a killed restore left in the project.
-    pub(crate) fn sweep_interrupted(&self, store: &OpenStore) -> Result<(), Error> {
-        let Some(journal) = Journal::read(&self.state_dir(&store.dirs)?)? else { return Ok(()) };
-        let present = self.scan(Some(store), None, false, &HashOnly, &NoProgress)?;
+    pub(crate) fn sweep_interrupted(&self) -> Result<(), Error> {
+        let Some(journal) = Journal::read(&self.state_dir()?)? else { return Ok(()) };
+        let present = self.scan(Some(&self.store), None, false, &HashOnly, &NoProgress)?;
         let root = self.open_root()?;
         let mut litter = Vec::new();
         present.cache.each_left_out(|path, why| {
@@ -96,13 +78,22 @@ impl Project {
             let Some((parent, name)) = path.split() else { continue };
             let Some(kind) = parse_temp_name(name, journal.token) else { continue };
             let dir = root.open_within(parent.as_bytes())?;
-            if kind == TempKind::Unfinished || is_in_store(store, &dir, name)? {
+            if kind == TempKind::Unfinished || is_in_store(&self.store, &dir, name)? {
                 dir.remove_file(name)?;
                 // ORDER: gone for good before the journal that knows its name is replaced or closed.
                 dir.sync()?;
             }
         }
         Ok(())
+    }
+}
+
+impl Project {
+    /// Every command asks; nearly always it is enough to see that there is no journal.
+    pub(crate) fn may_have_journal(&self) -> Result<bool, Error> {
+        let Some((_, base)) = layout::open_base(&self.engine.base())? else { return Ok(false) };
+        let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
+        Ok(!matches!(base.stat_raw(journal.as_str()), Err(Errno::NOENT)))
     }
 }
 

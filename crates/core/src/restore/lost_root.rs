@@ -1,14 +1,13 @@
 //! A project whose directory is gone: found by its path, and made again so that its files can come back.
 
+use crate::engine::operation::Operation;
 use std::path::{Path, PathBuf};
 
 use herma_fs::{Dir, stat_path};
 
 use crate::directory::Place;
-use crate::engine::open::OpenStore;
-use crate::engine::{Engine, Project};
+use crate::engine::Engine;
 use crate::error::Error;
-use crate::history::History;
 
 /// What a directory has until the restore gives it the mode it had.
 const MODE: u32 = 0o755;
@@ -23,20 +22,20 @@ impl Engine {
     }
 }
 
-impl Project {
+impl Operation<'_> {
     /// Makes the project's directory again, if it is gone and there is something to bring back into it. Only in the file system it
     /// was in: where a volume is not mounted, its files belong elsewhere. Returns whether it was.
-    pub(crate) fn make_root_again(&self, store: &OpenStore) -> Result<bool, Error> {
+    pub(crate) fn make_root_again(&self) -> Result<bool, Error> {
         if stat_path(&self.root)?.is_some() {
             return Ok(false);
         }
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let history = self.load_history()?;
         let place = self.root.parent().zip(self.root.file_name());
         let Some((above, name)) = place.filter(|_| !history.entries.is_empty()) else {
             return Ok(false);
         };
         let parent = Dir::open(above)?;
-        let was_in = self.record(&store.dirs)?.parent();
+        let was_in = self.record()?.parent();
         let was_in = was_in.and_then(|place| place.file_system);
         let is_in = Place::of(&parent)?.file_system;
         if was_in.zip(is_in).is_some_and(|(was, is)| was != is) {

@@ -11,6 +11,7 @@
 //!
 //! [`Proven`] is what a restore is carried out with, and only a proof makes one.
 
+use crate::engine::operation::Operation;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,7 +24,6 @@ use herma_worktree::present::Present;
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project};
 use crate::error::{Error, ErrorKind, RestoreError};
 use crate::records::undo::UndoRecord;
 use crate::restore::run::before;
@@ -63,20 +63,18 @@ struct Unproven {
     source: ObjectError,
 }
 
-impl Project {
+impl Operation<'_> {
     /// Saves the present that `draft` found, unless a checkpoint has it, and proves that what `plan` displaces can come
     /// back from there.
     pub(crate) fn secure(
         &self,
-        store: &OpenStore,
         draft: Draft<'_>,
         plan: &Plan,
         reason: &str,
-        progress: &dyn Progress,
     ) -> Result<Proven, Error> {
         let (created, held) = (draft.created.clone(), draft.held.clone());
-        let before = self.keep_before(store, draft, reason, progress)?;
-        let Some(unproven) = look_for_damage(store, &before, plan)? else {
+        let before = self.keep_before(draft, reason)?;
+        let Some(unproven) = look_for_damage(&self.store, &before, plan)? else {
             return Ok(Proven(before));
         };
         let state = (before.present.tree, before.present.modes);
@@ -86,7 +84,7 @@ impl Project {
             _ => RestoreError::Unproven { path: path.clone(), source: source.into() }.into(),
         };
         drop(before);
-        let draft = self.draft(store, true, &held, progress);
+        let draft = self.draft(true, &held);
         let mut draft = draft.map_err(refuse)?;
         if (draft.present.tree, draft.present.modes) != state {
             // It cannot be read any more, or somebody changes files meanwhile.
@@ -94,35 +92,29 @@ impl Project {
         }
         draft.is_anew |= is_checkpoint;
         draft.created = created;
-        let before = self.keep_before(store, draft, reason, progress);
+        let before = self.keep_before(draft, reason);
         let before = before.map_err(refuse)?;
-        match look_for_damage(store, &before, plan).map_err(refuse)? {
+        match look_for_damage(&self.store, &before, plan).map_err(refuse)? {
             None => Ok(Proven(before)),
             Some(still) => Err(refuse(still.source.into())),
         }
     }
 
     /// Saves the present, unless a checkpoint has just that state.
-    fn keep_before(
-        &self,
-        store: &OpenStore,
-        draft: Draft<'_>,
-        reason: &str,
-        progress: &dyn Progress,
-    ) -> Result<Before, Error> {
-        let standing = self.standing(store, &draft.history, &draft.present)?;
+    fn keep_before(&self, draft: Draft<'_>, reason: &str) -> Result<Before, Error> {
+        let standing = self.standing(&draft.history, &draft.present)?;
         let undo = standing.before_a_move();
         let found = if draft.is_anew {
             None
         } else {
-            self.saved_before(store, &draft.history, &draft.present, &draft.created)?
+            self.saved_before(&draft.history, &draft.present, &draft.created)?
         };
         if let Some(mut safety) = found {
             let newest = draft.history.newest().map(|e| (e.id, e.sequence));
             let present = draft.store_again(&mut safety)?;
             return Ok(Before { safety, newest, undo, present, recent: Arc::default() });
         }
-        let kept = self.keep(store, draft, &before(reason), Origin::Safety, progress)?;
+        let kept = self.keep(draft, &before(reason), Origin::Safety)?;
         let newest = &kept.saved.checkpoint;
         Ok(Before {
             newest: Some((newest.id, newest.sequence)),

@@ -1,5 +1,6 @@
 //! Restoring: save the present, plan, apply, verify.
 
+use crate::engine::operation::Operation;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,8 +17,6 @@ use herma_worktree::sink::HashOnly;
 use herma_worktree::stat_cache::StatCache;
 use herma_worktree::tracked::LazyTracked;
 
-use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project};
 use crate::error::{Error, ErrorKind, RestoreError};
 use crate::history::History;
 use crate::records::journal::Journal;
@@ -66,81 +65,65 @@ pub(crate) enum Task {
     Reverse(Journal),
 }
 
-impl Project {
-    /// What restoring a checkpoint would do. Nothing is written anywhere.
-    pub fn plan_restore(
+impl Operation<'_> {
+    pub(crate) fn plan_restore(
         &self,
         target: &Checkpoint,
         options: &RestoreOptions,
-        progress: &dyn Progress,
     ) -> Result<Plan, Error> {
-        let store = self.read_store()?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        let target = &self.as_it_is(&store, &history, target)?;
-        let present = self.look_holding(&store, &history, &[target.id], progress)?;
-        self.plan_over(&store, &history, target, options, &present)
+        let history = self.load_history()?;
+        let target = &self.as_it_is(&history, target)?;
+        let present = self.look_holding(&history, &[target.id])?;
+        self.plan_over(&history, target, options, &present)
     }
 
     /// What restoring a checkpoint over this present would do.
     pub(crate) fn plan_over(
         &self,
-        store: &OpenStore,
         history: &History,
         target: &Checkpoint,
         options: &RestoreOptions,
         present: &Present,
     ) -> Result<Plan, Error> {
-        let target = &self.as_it_is(store, history, target)?;
-        let prepared = self.prepare(store, target, options, present)?;
+        let target = &self.as_it_is(history, target)?;
+        let prepared = self.prepare(target, options, present)?;
         prepared.check_paths()?;
         let root = self.open_root()?;
         same_name::check(&root, &prepared.plan, &present.cache, Asking::ByLooking)?;
         let mut plan = prepared.plan;
-        plan.name_outside(self.outside_since(store, target, &options.paths)?);
+        plan.name_outside(self.outside_since(target, &options.paths)?);
         Ok(plan)
     }
 
     /// Scans the present without writing anything.
-    pub(crate) fn look(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        progress: &dyn Progress,
-    ) -> Result<Present, Error> {
-        let cache = self.load_cache(store, history);
-        self.scan(Some(store), cache, false, &HashOnly, progress)
+    pub(crate) fn look(&self, history: &History) -> Result<Present, Error> {
+        let cache = self.load_cache(history);
+        self.scan(Some(&self.store), cache, false, &HashOnly, self.progress)
     }
 
     /// The same before files are moved: what the last move wrote, and what is as in these checkpoints, is not left out
     /// because rules changed.
     pub(crate) fn look_holding(
         &self,
-        store: &OpenStore,
         history: &History,
         held: &[ObjectId],
-        progress: &dyn Progress,
     ) -> Result<Present, Error> {
-        self.scan_holding(store, history, held, &HashOnly, progress)
+        self.scan_holding(history, held, &HashOnly)
     }
 
-    /// Brings a checkpoint back. The present state is saved first.
-    pub fn restore_with(
+    pub(crate) fn restore_with(
         &self,
         target: &Checkpoint,
         options: &RestoreOptions,
-        progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let root_made = self.make_root_again(&store)?;
+        let root_made = self.make_root_again()?;
         let task = Task::New(Move::Restore);
-        let restored = self.restore_locked(&store, target, options, &task, progress)?;
+        let restored = self.restore_locked(target, options, &task)?;
         Ok(Restored { root_made, ..restored })
     }
 
     pub(crate) fn prepare(
         &self,
-        store: &OpenStore,
         target: &Checkpoint,
         options: &RestoreOptions,
         present: &Present,
@@ -148,7 +131,7 @@ impl Project {
         let root = self.open_root()?;
         let modes = unless_damaged(match target.extra {
             Some(_) if !target.receipt_damaged => {
-                Modes::read(&store.objects, target.modes).map(Some).map_err(Error::from)
+                Modes::read(&self.store.objects, target.modes).map(Some).map_err(Error::from)
             }
             _ => Ok(None),
         })?
@@ -158,21 +141,21 @@ impl Project {
             Some(modes) => modes,
             None => Modes::unknown(root.stat_self()?.mode),
         };
-        let left_out = unless_damaged(read_left_out(&store.objects, target))?;
+        let left_out = unless_damaged(read_left_out(&self.store.objects, target))?;
         let left = left_out.iter().flatten();
         let with_identity = left.filter(|item| item.reason == Reason::Identity);
         let with_identity: BTreeSet<_> = with_identity.map(|item| item.path.clone()).collect();
         let mut target_left_out = left_out.map(by_path);
         if let Some(left_out) = &mut target_left_out {
             let is_there = |path: &[u8]| present.cache.entry_at(path).is_some();
-            let known = self.were_there(store, target)?.into_iter();
+            let known = self.were_there(target)?.into_iter();
             left_out.extend(known.filter(|(path, _)| is_there(path)));
         }
-        let target_side = StoreSide::new(&store.objects);
-        let held = Held::new(&store.objects, &present.holding);
+        let target_side = StoreSide::new(&self.store.objects);
+        let held = Held::new(&self.store.objects, &present.holding);
         let held_and_left_out = held.left_out_in(&present.cache);
         let present_side = PresentSide::new(root.try_clone()?, Arc::clone(&present.cache));
-        let (tracked, saved) = (LazyTracked::of(&root), SavedBefore::new(self, Some(store)));
+        let (tracked, saved) = (LazyTracked::of(&root), SavedBefore::new(self, Some(&self.store)));
         let owners = Owners::below(&root, &root.stat_self()?, &tracked, &saved);
         let planner = Planner {
             root: &root,
@@ -197,14 +180,12 @@ impl Project {
 
     pub(crate) fn restore_locked(
         &self,
-        store: &OpenStore,
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
-        progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        let draft = self.draft(store, false, &[target.id], progress)?;
-        self.restore_over(store, draft, target, options, task, progress)
+        let draft = self.draft(false, &[target.id])?;
+        self.restore_over(draft, target, options, task)
     }
 
     /// Brings a checkpoint back over the present that `draft` found.
@@ -214,71 +195,68 @@ impl Project {
     /// entry.
     pub(crate) fn restore_over(
         &self,
-        store: &OpenStore,
         mut draft: Draft<'_>,
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
-        progress: &dyn Progress,
     ) -> Result<Restored, Error> {
-        let target = &self.as_it_is(store, &draft.history, target)?;
-        let mut prepared = self.prepare(store, target, options, &draft.present)?;
+        let target = &self.as_it_is(&draft.history, target)?;
+        let mut prepared = self.prepare(target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if matches!(task, Task::New(Move::Restore)) {
             prepared.check_paths()?;
-            let outside = self.outside_since(store, target, &options.paths)?;
+            let outside = self.outside_since(target, &options.paths)?;
             prepared.plan.name_outside(outside);
         } else {
             prepared.plan.forget_left_out();
         }
         if matches!(task, Task::New(Move::Undo)) {
-            let outside = self.outside_of_undo(store, target)?;
+            let outside = self.outside_of_undo(target)?;
             prepared.plan.name_outside(outside);
         }
         let (root, seen) = (self.open_root()?, &draft.present.cache);
         same_name::check(&root, &prepared.plan, seen, Asking::ByTrying)?;
-        prepared.read_ahead = ReadAhead::of(&store.objects, &prepared.contents)?.into();
+        prepared.read_ahead = ReadAhead::of(&self.store.objects, &prepared.contents)?.into();
         draft.at_hand = Arc::clone(&prepared.read_ahead);
         check_saved(&prepared.plan, &draft.present.cache)?;
         draft.created = created_by(&prepared.plan);
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
         // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
         let is_new = matches!(task, Task::New(Move::Restore));
-        let (interrupted, record) = self.records(store)?;
+        let (interrupted, record) = self.records()?;
         if prepared.plan.actions.is_empty()
             && is_new
             && interrupted.is_none()
-            && self.saved_before(store, &draft.history, &draft.present, &draft.created)?.is_none()
+            && self.saved_before(&draft.history, &draft.present, &draft.created)?.is_none()
         {
-            let herma = store.dirs.for_writing()?;
-            record.stayed().write(&herma.tmp, &self.state_dir(&store.dirs)?)?;
+            let herma = self.store.dirs.for_writing()?;
+            record.stayed().write(&herma.tmp, &self.state_dir()?)?;
             return Ok(nothing_changed(prepared.plan));
         }
         let reason = format!("restoring to {}", &target.id.to_hex()[..8]);
-        let proven = self.secure(store, draft, &prepared.plan, &reason, progress)?;
-        self.carry_out(store, proven, prepared, options, task, progress)
+        let proven = self.secure(draft, &prepared.plan, &reason)?;
+        self.carry_out(proven, prepared, options, task)
     }
 
     /// An older checkpoint that holds exactly the present state, and says that nothing was where something will be `created`, so that going back and forth between
     /// checkpoints does not fill the list with copies.
     pub(crate) fn saved_before(
         &self,
-        store: &OpenStore,
         history: &History,
         present: &Present,
         created: &[RelPath],
     ) -> Result<Option<Saved>, Error> {
         // A tree that is not in the store yet is no checkpoint's, however many there are.
-        let is_new = matches!(store.objects.contains_listed(&present.tree), Ok(false));
+        let is_new = matches!(self.store.objects.contains_listed(&present.tree), Ok(false));
         if is_new && present.tree != ObjectId::EMPTY_TREE {
             return Ok(None);
         }
-        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let all = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
         let now = (present.tree, present.modes);
         let found = all
             .into_iter()
             .filter(|c| c.vouches_for_all() && (c.tree, c.modes) == now)
-            .find(|c| vouches_for_absence(store, c, created));
+            .find(|c| vouches_for_absence(&self.store, c, created));
         Ok(found.map(Saved::known))
     }
 }

@@ -1,12 +1,13 @@
 //! Which states a look at the present holds, so that changed rules take nothing out of it: see [`herma_worktree::held`].
 
+use crate::engine::operation::Operation;
 use herma_store::ObjectId;
 use herma_worktree::held::{Begun, Holding};
 use herma_worktree::present::info_exclude_rules;
 use herma_worktree::rules::ExcludeSettings;
 
 use crate::engine::Project;
-use crate::engine::open::{OpenStore, own_state};
+use crate::engine::open::own_state;
 use crate::error::Error;
 use crate::history::History;
 use crate::records::step::log::StepLog;
@@ -15,26 +16,21 @@ use crate::records::step::{Step, StepRules};
 /// So many of the newest steps may have ended with the newest checkpoint.
 const STEPS_SEARCHED: u64 = 16;
 
-impl Project {
+impl Operation<'_> {
     /// What a look before files are moved holds: the two ends of the last move, also of one that was interrupted, the end of
     /// the last step, if nothing happened since, and these. So what Herma wrote, or a step did under other rules, belongs to the
     /// present as long as nobody changed it.
-    pub(crate) fn holding(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        more: &[ObjectId],
-    ) -> Result<Holding, Error> {
-        let (journal, undo) = self.records(store)?;
+    pub(crate) fn holding(&self, history: &History, more: &[ObjectId]) -> Result<Holding, Error> {
+        let (journal, undo) = self.records()?;
         let interrupted = journal.iter().flat_map(|j| [j.safety, j.target]);
         let newest = history.newest().map(|entry| entry.id);
         let is_newer = newest.is_some() && newest != undo.newest;
-        let step_end = newest.filter(|newest| is_newer && self.ends_a_step(store, newest));
+        let step_end = newest.filter(|newest| is_newer && self.ends_a_step(newest));
         let ids = interrupted.chain(undo.position).chain(undo.left).chain(step_end);
         let mut holding = Holding::default();
         for id in ids.chain(more.iter().copied()) {
             // What cannot be read cannot be gone back to either.
-            if let Ok(commit) = store.objects.read_commit(&id) {
+            if let Ok(commit) = self.store.objects.read_commit(&id) {
                 holding.hold(commit.tree);
             }
         }
@@ -42,8 +38,8 @@ impl Project {
     }
 
     /// Did one of the last steps end with this checkpoint?
-    fn ends_a_step(&self, store: &OpenStore, checkpoint: &ObjectId) -> bool {
-        let Ok(Some(state)) = own_state(store, &self.id) else { return false };
+    fn ends_a_step(&self, checkpoint: &ObjectId) -> bool {
+        let Ok(Some(state)) = own_state(&self.store, &self.id) else { return false };
         let Ok(log) = StepLog::open(&state) else { return false };
         let next = log.next_number();
         let mut recent = (next.saturating_sub(STEPS_SEARCHED).max(1)..next).rev();
@@ -54,7 +50,7 @@ impl Project {
     }
 
     /// What a save holds while these steps are under way: the states they began with, and the rules of then.
-    pub(crate) fn holding_steps(&self, store: &OpenStore, steps: &[Step]) -> Holding {
+    pub(crate) fn holding_steps(&self, steps: &[Step]) -> Holding {
         let now = &self.settings().excludes;
         let begun = steps.iter().filter_map(|step| {
             let checkpoint = step.before.checkpoint;
@@ -64,7 +60,7 @@ impl Project {
             };
             Some(Begun {
                 checkpoint,
-                tree: store.objects.read_commit(&checkpoint).ok()?.tree,
+                tree: self.store.objects.read_commit(&checkpoint).ok()?.tree,
                 settings: ExcludeSettings {
                     exclude: rules.exclude,
                     include: rules.include,
@@ -77,7 +73,9 @@ impl Project {
         begun.dedup();
         Holding { states: Vec::new(), begun }
     }
+}
 
+impl Project {
     /// The rules that no checkpoint holds, as they are now.
     pub(crate) fn rules_now(&self) -> StepRules {
         let settings = &self.settings().excludes;

@@ -10,6 +10,7 @@ pub(crate) mod reliance;
 pub(crate) mod saved_before;
 pub(crate) mod unsettled;
 
+use crate::engine::operation::Operation;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ use crate::save::receipts::{by_path, read_left_out};
 use crate::save::reliance::Reliance;
 use crate::save::saved_before::SavedBefore;
 use crate::types::asked::Due;
-use crate::types::checkpoint::{Checkpoint, Facts, Origin, check_checkpoint_name};
+use crate::types::checkpoint::{Checkpoint, Facts, Origin};
 use crate::types::message::Message;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
@@ -188,31 +189,21 @@ pub(crate) struct SavedState {
     pub(crate) recent: Arc<RecentContents>,
 }
 
-impl Project {
-    /// Saves the project, unless nothing changed since the newest checkpoint.
-    pub fn save_with(
-        &self,
-        options: &SaveOptions,
-        progress: &dyn Progress,
-    ) -> Result<Saved, Error> {
+impl Operation<'_> {
+    pub(crate) fn save_with(&self, options: &SaveOptions) -> Result<Saved, Error> {
         if let Some(name) = &options.name {
-            check_checkpoint_name(name)
-                .map_err(|source| Error::BadName { name: name.clone(), source })?;
+            self.check_name_free(name)?;
         }
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let lock = self.lock(&store.dirs)?;
-        if let Some(name) = &options.name {
-            self.check_name_free(&store, name)?;
-        }
-        let mut saved = self.save_and_note(&store, options, Holding::default(), progress)?;
-        saved.waited = Waited { for_store: store.waited(), for_project: lock.waited() };
-        if saved.is_new && !lock.is_locked() {
-            saved.notes.push(WITHOUT_LOCKS.to_owned());
+        let mut saved = self.save_and_note(options, Holding::default())?;
+        if let Some(lock) = &self.lock {
+            saved.waited = Waited { for_store: self.store.waited(), for_project: lock.waited() };
+            if saved.is_new && !lock.is_locked() {
+                saved.notes.push(WITHOUT_LOCKS.to_owned());
+            }
         }
         if let Some(name) = &options.name {
             if !saved.is_new {
-                self.give_name(&store, &saved.checkpoint.id, name)?;
+                self.give_name(&saved.checkpoint.id, name)?;
             }
             saved.checkpoint.names.push(name.clone());
         }
@@ -222,12 +213,10 @@ impl Project {
     /// Saves while the project's lock is held, and notes in the stat cache what was seen.
     pub(crate) fn save_and_note(
         &self,
-        store: &OpenStore,
         options: &SaveOptions,
         holding: Holding,
-        progress: &dyn Progress,
     ) -> Result<Saved, Error> {
-        let known = self.clear_the_way_and_load(store)?;
+        let known = self.clear_the_way_and_load()?;
         let is_sign_due = known.losses.is_sign_due;
         let look = Look {
             rehash: options.rehash,
@@ -235,16 +224,16 @@ impl Project {
             holding,
             ..Look::default()
         };
-        let draft = self.draft_of(store, known, look, progress)?;
-        let state = self.keep(store, draft, options, Origin::Saved, progress)?;
+        let draft = self.draft_of(known, look)?;
+        let state = self.keep(draft, options, Origin::Saved)?;
         let SavedState { saved, present, .. } = state;
         let describes = saved.checkpoint.id;
         if saved.is_new || !present.same_as_cache {
             let stored = if saved.is_new { Stored::All } else { Stored::TreesOnly };
-            self.write_cache(&store.dirs, present.cache, describes, stored);
+            self.write_cache(present.cache, describes, stored);
         }
         if saved.is_new || is_sign_due {
-            self.note_packs(store, describes);
+            self.note_packs(describes);
         }
         Ok(saved)
     }
@@ -252,31 +241,23 @@ impl Project {
     /// Looks at the present before it is changed, and collects what a checkpoint of it needs. Most of what
     /// changed lately is about to be replaced: nobody waits for the disk to write it. The states of the checkpoints `held` are
     /// among those that are held.
-    pub(crate) fn draft<'s>(
-        &self,
-        store: &'s OpenStore,
-        rehash: bool,
-        held: &[ObjectId],
-        progress: &dyn Progress,
-    ) -> Result<Draft<'s>, Error> {
-        let known = self.clear_the_way_and_load(store)?;
-        let look =
-            Look { rehash, holding: self.holding(store, &known.history, held)?, ..Look::default() };
-        let mut draft = self.draft_of(store, known, look, progress)?;
+    pub(crate) fn draft(&self, rehash: bool, held: &[ObjectId]) -> Result<Draft<'_>, Error> {
+        let known = self.clear_the_way_and_load()?;
+        let look = Look { rehash, holding: self.holding(&known.history, held)?, ..Look::default() };
+        let mut draft = self.draft_of(known, look)?;
         draft.held = held.to_vec();
         Ok(draft)
     }
 
     /// A draft of a present of which all was stored a moment ago. These packs the store had lost before.
-    pub(crate) fn draft_of_stored<'s>(
+    pub(crate) fn draft_of_stored(
         &self,
-        store: &'s OpenStore,
         present: Present,
         held: Vec<ObjectId>,
         lost_packs: Vec<String>,
-    ) -> Result<Draft<'s>, Error> {
+    ) -> Result<Draft<'_>, Error> {
         Ok(Draft {
-            history: History::load(&store.dirs, &store.objects, &self.id)?,
+            history: self.load_history()?,
             present,
             at_hand: Arc::default(),
             created: Vec::new(),
@@ -285,52 +266,41 @@ impl Project {
             described: None,
             is_reread: false,
             losses: Reliance { packs: lost_packs, ..Reliance::default() },
-            writer: PackWriter::new(&store.dirs, &store.objects)?,
+            writer: PackWriter::new(&self.store.dirs, &self.store.objects)?,
         })
     }
 
     /// Makes last what is not on disk yet, and cleans up behind an interrupted restore.
-    fn clear_the_way(&self, store: &OpenStore) -> Result<History, Error> {
-        self.settle(store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        self.sweep_interrupted(store)?;
+    fn clear_the_way(&self) -> Result<History, Error> {
+        self.settle()?;
+        let history = self.load_history()?;
+        self.sweep_interrupted()?;
         Ok(history)
     }
 
     /// Clears the way, and reads a large stat cache meanwhile.
-    fn clear_the_way_and_load(&self, store: &OpenStore) -> Result<Known, Error> {
-        let (cache, history) = if self.has_large_cache(store) {
-            in_parallel(|| self.read_cache(store), || self.clear_the_way(store))
+    fn clear_the_way_and_load(&self) -> Result<Known, Error> {
+        let (cache, history) = if self.has_large_cache() {
+            in_parallel(|| self.read_cache(), || self.clear_the_way())
         } else {
-            let history = self.clear_the_way(store);
-            (self.read_cache(store), history)
+            let history = self.clear_the_way();
+            (self.read_cache(), history)
         };
-        self.with_losses(store, history?, cache)
+        self.with_losses(history?, cache)
     }
 
     /// Looks whether the store has what a stat cache relies on.
-    fn with_losses(
-        &self,
-        store: &OpenStore,
-        history: History,
-        cache: Option<StatCache>,
-    ) -> Result<Known, Error> {
+    fn with_losses(&self, history: History, cache: Option<StatCache>) -> Result<Known, Error> {
         let is_named = |id: ObjectId| history.contains(&id);
         let cache = cache.filter(|cache| cache.header().checkpoint.is_some_and(is_named));
-        let losses = cache.as_ref().map(|cache| self.look_for_losses(store, cache));
+        let losses = cache.as_ref().map(|cache| self.look_for_losses(cache));
         let losses = losses.transpose()?.unwrap_or_default();
-        let cache = cache.and_then(|cache| believed(store, &history, cache));
+        let cache = cache.and_then(|cache| believed(&self.store, &history, cache));
         Ok(Known { history, cache, losses })
     }
 
     /// Looks at the present, and collects what a checkpoint of it needs.
-    fn draft_of<'s>(
-        &self,
-        store: &'s OpenStore,
-        known: Known,
-        mut look: Look,
-        progress: &dyn Progress,
-    ) -> Result<Draft<'s>, Error> {
+    fn draft_of(&self, known: Known, mut look: Look) -> Result<Draft<'_>, Error> {
         let Known { history, cache, losses } = known;
         look.cache = cache;
         look.rehash |= losses.is_broken();
@@ -338,8 +308,8 @@ impl Project {
         let described = look.cache.as_deref().and_then(Described::by);
         // Nothing is counted where there was nothing before.
         let room = history.newest().map_or(0, |_| COUNTED_SOON);
-        let writer = PackWriter::new(&store.dirs, &store.objects)?.remembering(room);
-        let present = self.look_with(Some(store), look, &writer, progress)?;
+        let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?.remembering(room);
+        let present = self.look_with(Some(&self.store), look, &writer, self.progress)?;
         Ok(Draft {
             history,
             present,
@@ -357,20 +327,18 @@ impl Project {
     /// Makes a checkpoint of a draft, unless the newest one holds just that state.
     pub(crate) fn keep(
         &self,
-        store: &OpenStore,
         draft: Draft<'_>,
         options: &SaveOptions,
         origin: Origin,
-        progress: &dyn Progress,
     ) -> Result<SavedState, Error> {
         let recent = draft.writer.recent();
         let (history, present) = (&draft.history, &draft.present);
-        let newest = newest_readable(store, history, draft.described)?;
+        let newest = newest_readable(&self.store, history, draft.described)?;
         let now = (present.tree, present.modes);
         let is_newest = |entry: &Entry| history.newest() == Some(entry);
         let is_known = newest.is_some_and(|(entry, state)| is_newest(entry) && state == now);
         if is_known && !draft.is_anew {
-            match self.unchanged(store, history, named_at_once(present)) {
+            match self.unchanged(history, named_at_once(present)) {
                 // The state is known from the cache, but nobody could go back to it.
                 Err(e) if e.is_of_one_checkpoint() => {}
                 // A new one writes the receipt again, for all that share it.
@@ -378,7 +346,8 @@ impl Project {
                 // That something is not there any more is news to one that says nothing about it.
                 Ok(saved) if !saved.checkpoint.purged.is_empty() => {}
                 // So is what was left out then.
-                Ok(saved) if !vouches_for_absence(store, &saved.checkpoint, &draft.created) => {}
+                Ok(saved)
+                    if !vouches_for_absence(&self.store, &saved.checkpoint, &draft.created) => {}
                 saved => {
                     let mut saved = saved?;
                     let present = draft.store_again(&mut saved)?;
@@ -386,15 +355,15 @@ impl Project {
                 }
             }
         }
-        progress.stage(Stage::Saving);
-        let origin = match self.records(store)? {
+        self.progress.stage(Stage::Saving);
+        let origin = match self.records()? {
             (Some(_), _) => Origin::Interrupted,
             (None, _) => origin,
         };
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
         let Draft { history, present, at_hand, losses, writer, .. } = draft;
         let state = NewState::of(&present, at_hand);
-        let mut saved = self.publish(store, &history, before, &state, writer, options, origin)?;
+        let mut saved = self.publish(&history, before, &state, writer, options, origin)?;
         saved.lost = Lost {
             files: count_files(&present.cache, |id| losses.objects.contains(id)),
             packs: losses.packs,
@@ -402,6 +371,55 @@ impl Project {
         Ok(SavedState { saved, present, recent })
     }
 
+    /// The same, holding the ends of the last move, the newest checkpoint, and these.
+    pub(crate) fn scan_holding(
+        &self,
+        history: &History,
+        held: &[ObjectId],
+        sink: &dyn herma_worktree::sink::Sink,
+    ) -> Result<Present, Error> {
+        let look = Look {
+            cache: self.load_cache(history),
+            holding: self.holding(history, held)?,
+            ..Look::default()
+        };
+        self.look_with(Some(&self.store), look, sink, self.progress)
+    }
+
+    /// Looks again at these directories of a project that was seen as `before` a moment ago. `None` if it is in the
+    /// state that is expected. Contents that are `known` need not be hashed.
+    pub(crate) fn look_again(
+        &self,
+        before: &Arc<StatCache>,
+        directories: Vec<Vec<u8>>,
+        expected: Option<StateIds>,
+        known: &ReadAhead,
+        holding: Holding,
+    ) -> Result<Option<Present>, Error> {
+        let look = Look {
+            cache: Some(Arc::clone(before)),
+            only_in: Some(directories),
+            holding,
+            ..Look::default()
+        };
+        self.with_options(Some(&self.store), look, &NoProgress, |options| match expected {
+            Some(expected) => scan_unless(options, known, expected),
+            None => scan(options, known).map(Some),
+        })
+    }
+
+    /// Nothing changed: the newest checkpoint is the answer.
+    pub(crate) fn unchanged(&self, history: &History, receipt: Receipt) -> Result<Saved, Error> {
+        let newest = history.entries.len() - 1;
+        let checkpoint =
+            history.checkpoint(newest, &self.store.dirs, &self.store.objects, &self.id)?;
+        // The answer stands whether or not the time of this visit could be noted.
+        let _ = self.touch_now_and_then();
+        Ok(Saved { receipt, ..Saved::known(checkpoint) })
+    }
+}
+
+impl Project {
     /// Scans the project with `sink` taking what is new. `store` says what was saved before. Nothing of it is to
     /// be noted in the stat cache.
     pub(crate) fn scan(
@@ -416,23 +434,6 @@ impl Project {
         self.look_with(store, look, sink, progress)
     }
 
-    /// The same, holding the ends of the last move, the newest checkpoint, and these.
-    pub(crate) fn scan_holding(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        held: &[ObjectId],
-        sink: &dyn herma_worktree::sink::Sink,
-        progress: &dyn Progress,
-    ) -> Result<Present, Error> {
-        let look = Look {
-            cache: self.load_cache(store, history),
-            holding: self.holding(store, history, held)?,
-            ..Look::default()
-        };
-        self.look_with(Some(store), look, sink, progress)
-    }
-
     fn look_with(
         &self,
         store: Option<&OpenStore>,
@@ -442,29 +443,6 @@ impl Project {
     ) -> Result<Present, Error> {
         progress.stage(Stage::Scanning);
         self.with_options(store, look, progress, |options| scan(options, sink))
-    }
-
-    /// Looks again at these directories of a project that was seen as `before` a moment ago. `None` if it is in the
-    /// state that is expected. Contents that are `known` need not be hashed.
-    pub(crate) fn look_again(
-        &self,
-        store: &OpenStore,
-        before: &Arc<StatCache>,
-        directories: Vec<Vec<u8>>,
-        expected: Option<StateIds>,
-        known: &ReadAhead,
-        holding: Holding,
-    ) -> Result<Option<Present>, Error> {
-        let look = Look {
-            cache: Some(Arc::clone(before)),
-            only_in: Some(directories),
-            holding,
-            ..Look::default()
-        };
-        self.with_options(Some(store), look, &NoProgress, |options| match expected {
-            Some(expected) => scan_unless(options, known, expected),
-            None => scan(options, known).map(Some),
-        })
     }
 
     fn with_options<T>(
@@ -493,20 +471,6 @@ impl Project {
             cancelled: &cancelled,
         };
         Ok(work(options)?)
-    }
-
-    /// Nothing changed: the newest checkpoint is the answer.
-    pub(crate) fn unchanged(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        receipt: Receipt,
-    ) -> Result<Saved, Error> {
-        let newest = history.entries.len() - 1;
-        let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
-        // The answer stands whether or not the time of this visit could be noted.
-        let _ = self.touch_now_and_then(&store.dirs);
-        Ok(Saved { receipt, ..Saved::known(checkpoint) })
     }
 }
 

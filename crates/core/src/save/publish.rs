@@ -1,6 +1,7 @@
 //! Publishing: a state becomes a checkpoint, in the order that makes a crash leave the old state or the new
 //! one.
 
+use crate::engine::operation::Operation;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -18,7 +19,6 @@ use herma_worktree::present::{Present, StateIds};
 use herma_worktree::receipt::Receipt;
 use herma_worktree::scan::same_shape::Edits;
 
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::{Entry, History};
@@ -70,11 +70,10 @@ impl NewState {
     }
 }
 
-impl Project {
+impl Operation<'_> {
     #[expect(clippy::too_many_arguments, reason = "one step of one operation, called once")]
     pub(crate) fn publish(
         &self,
-        store: &OpenStore,
         history: &History,
         before: Option<(ObjectId, ObjectId)>,
         state: &NewState,
@@ -84,7 +83,7 @@ impl Project {
     ) -> Result<Saved, Error> {
         let mut notes = Vec::new();
         let extra = store_extra(&writer, state)?;
-        let count = |before| count_changes(store, before, state, &writer);
+        let count = |before| count_changes(&self.store, before, state, &writer);
         let changes = before.map(count).transpose().unwrap_or_else(|e| {
             notes.push(format!("the changes could not be counted: {e}"));
             None
@@ -110,23 +109,23 @@ impl Project {
         // wait: a ref that a power cut leaves without its objects would be damage.
         let finish = || writer.finish(Durability::Synced);
         // That somebody was here holds in any case.
-        let touch = || self.touch(&store.dirs, self.settings().durability);
+        let touch = || self.touch(self.settings().durability);
         let (touched, finished) = in_parallel(touch, finish);
         finished?;
         if touched? {
             notes.extend(self.unrestorable());
         }
-        self.note_unsettled(store)?;
-        let roll = Roll::read(&store.dirs, &self.id).unwrap_or_default();
+        self.note_unsettled()?;
+        let roll = Roll::read(&self.store.dirs, &self.id).unwrap_or_default();
         notes.extend(lost_of(&roll, history, &self.id));
         let name = options.name.as_deref();
-        let sequence = self.publish_refs(store, history, &roll, id, extra, name)?;
-        notes.extend(self.move_mirror(store, history.mirror, id));
+        let sequence = self.publish_refs(history, &roll, id, extra, name)?;
+        notes.extend(self.move_mirror(history.mirror, id));
         // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same. Nobody cleans up after a
         // restore: the next save sees to it.
         let due = match origin {
             Origin::Safety => Ok(None),
-            _ => self.engine.due(store, &self.id, history),
+            _ => self.engine.due(&self.store, &self.id, history),
         };
         let checkpoint = Checkpoint {
             id,
@@ -158,7 +157,6 @@ impl Project {
     /// present leaves out, it leaves out too.
     pub(crate) fn publish_merged(
         &self,
-        store: &OpenStore,
         history: &History,
         present: &Present,
         (tree, modes): StateIds,
@@ -170,49 +168,48 @@ impl Project {
         let state = NewState { tree, modes, edits: None, ..NewState::of(present, Arc::default()) };
         let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
         let origin = Origin::Merged;
-        let saved = self.publish(store, history, before, &state, writer, &options, origin)?;
+        let saved = self.publish(history, before, &state, writer, &options, origin)?;
         Ok(saved.checkpoint)
     }
 
     /// Creates the refs of a new checkpoint, after those of checkpoints Hermes added alone.
     fn publish_refs(
         &self,
-        store: &OpenStore,
         history: &History,
         roll: &Roll,
         id: ObjectId,
         extra: ObjectId,
         name: Option<&str>,
     ) -> Result<u64, Error> {
-        let reserved = StepLog::reserved_order(&self.state_dir(&store.dirs)?)?;
+        let reserved = StepLog::reserved_order(&self.state_dir()?)?;
         let mut refs: Vec<(String, ObjectId)> = Vec::new();
         let mut after = 0;
         for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
             // One of ours that lost its ref gets its number back.
             let known = numbers(roll, &self.id).find(|(_, id)| *id == entry.id);
             let wanted = known.map_or(entry.sequence, |(sequence, _)| sequence);
-            let (sequence, is_there) = self.free_number(store, wanted.max(after), entry.id)?;
+            let (sequence, is_there) = self.free_number(wanted.max(after), entry.id)?;
             after = sequence + 1;
             if !is_there {
-                let receipt = receipt_in(store, &entry.id);
+                let receipt = receipt_in(&self.store, &entry.id);
                 refs.extend(receipt.map(|receipt| (extra_ref(&self.id, sequence), receipt)));
                 refs.push((checkpoint_ref(&self.id, sequence), entry.id));
             }
         }
-        clear_leftover(store, &refs)?;
+        clear_leftover(&self.store, &refs)?;
         // A number whose ref was lost is not given again: it may come back.
         let lost = numbers(roll, &self.id).map(|(sequence, _)| sequence + 1).max();
         let first = history.next_sequence().max(reserved).max(after);
         let first = first.max(lost.unwrap_or(0));
-        let (sequence, _) = self.free_number(store, first, ObjectId::NULL)?;
+        let (sequence, _) = self.free_number(first, ObjectId::NULL)?;
         // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
         let mut own = vec![(extra_ref(&self.id, sequence), extra)];
         own.extend(name.map(|name| (name_ref(&self.id, name), id)));
-        clear_leftover(store, &own)?;
+        clear_leftover(&self.store, &own)?;
         refs.append(&mut own);
         refs.push((checkpoint_ref(&self.id, sequence), id));
         let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
-        let refs_of_store = store.dirs.refs().durable(self.settings().durability);
+        let refs_of_store = self.store.dirs.refs().durable(self.settings().durability);
         refs_of_store.create(&refs)?;
         Ok(sequence)
     }
@@ -221,13 +218,8 @@ impl Project {
     ///
     /// A directory may not list yet what is in it: on network file systems, or because somebody saves there who
     /// cannot be locked out. Whatever has a checkpoint's ref is one, listed or not.
-    fn free_number(
-        &self,
-        store: &OpenStore,
-        first: u64,
-        id: ObjectId,
-    ) -> Result<(u64, bool), Error> {
-        let refs = store.dirs.refs();
+    fn free_number(&self, first: u64, id: ObjectId) -> Result<(u64, bool), Error> {
+        let refs = self.store.dirs.refs();
         let mut sequence = first;
         loop {
             let name = checkpoint_ref(&self.id, sequence);
@@ -250,14 +242,9 @@ impl Project {
 
     /// Moves the ref Hermes reads. It is only a view: a save does not fail for it, the next one heals, and nobody waits for its
     /// name to be on disk.
-    pub(crate) fn move_mirror(
-        &self,
-        store: &OpenStore,
-        from: Option<ObjectId>,
-        to: ObjectId,
-    ) -> Option<String> {
+    pub(crate) fn move_mirror(&self, from: Option<ObjectId>, to: ObjectId) -> Option<String> {
         let name = mirror_ref(&self.id);
-        let refs = store.dirs.refs().durable(Durability::Ordered);
+        let refs = self.store.dirs.refs().durable(Durability::Ordered);
         let moved = match refs.update(&name, from, to) {
             // A power cut may have left it empty. It says nothing, so nothing is lost with it.
             Err(StoreError::DamagedFile { .. }) => {

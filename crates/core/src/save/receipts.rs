@@ -1,5 +1,6 @@
 //! Writing and reading what a checkpoint says about itself besides its tree.
 
+use crate::engine::operation::Operation;
 use herma_store::path::join;
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +11,6 @@ use herma_worktree::lists;
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::{LeftOut, Receipt, Summary};
 
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::types::checkpoint::Checkpoint;
@@ -52,15 +52,13 @@ pub(crate) fn parse_summary(text: &[u8]) -> Summary {
     summary
 }
 
-impl Project {
-    /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
-    pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
-        let store = self.read_store()?;
+impl Operation<'_> {
+    pub(crate) fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
         let mut receipt = Receipt::default();
         if let Some(extra) = checkpoint.extra {
-            receipt.summary = summary_of(&store.objects, extra)?;
+            receipt.summary = summary_of(&self.store.objects, extra)?;
         }
-        receipt.left_out = read_left_out(&store.objects, checkpoint)?;
+        receipt.left_out = read_left_out(&self.store.objects, checkpoint)?;
         let purged = checkpoint.purged.len() as u64;
         if purged > 0 {
             receipt.summary.left_out.insert(Reason::Purged, purged);

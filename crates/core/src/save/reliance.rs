@@ -6,6 +6,7 @@
 //! (something was lost, or a collection wrote the packs anew), each object is looked for in the indexes, and what no pack
 //! has is read from the disk and stored again. Either way the sign is then renewed.
 
+use crate::engine::operation::Operation;
 use std::collections::HashSet;
 
 use herma_fs::publish::Durability;
@@ -14,8 +15,7 @@ use herma_store::objects::ObjectError;
 use herma_store::pack::sign::PackSign;
 use herma_worktree::stat_cache::StatCache;
 
-use crate::engine::Project;
-use crate::engine::open::{OpenStore, own_state};
+use crate::engine::open::own_state;
 use crate::error::Error;
 use crate::save::receipts::receipt_of;
 
@@ -39,41 +39,37 @@ impl Reliance {
     }
 }
 
-impl Project {
+impl Operation<'_> {
     /// Does the cheap sign say that the store has all of this checkpoint?
-    pub(crate) fn is_relied_on(&self, store: &OpenStore, checkpoint: Option<ObjectId>) -> bool {
-        let sign = self.pack_sign(store).filter(|sign| {
+    pub(crate) fn is_relied_on(&self, checkpoint: Option<ObjectId>) -> bool {
+        let sign = self.pack_sign().filter(|sign| {
             let is_of_this = sign.checkpoint.is_some() && sign.checkpoint == checkpoint;
             is_of_this && !sign.packs.is_empty()
         });
-        let packs = sign.zip(store.objects.signed_packs().ok());
+        let packs = sign.zip(self.store.objects.signed_packs().ok());
         packs.is_some_and(|(sign, now)| sign.missing_from(&now).is_empty())
     }
 
     /// Looks whether the store still has what this stat cache relies on.
-    pub(crate) fn look_for_losses(
-        &self,
-        store: &OpenStore,
-        cache: &StatCache,
-    ) -> Result<Reliance, Error> {
+    pub(crate) fn look_for_losses(&self, cache: &StatCache) -> Result<Reliance, Error> {
         let Some(checkpoint) = cache.header().checkpoint else { return Ok(Reliance::default()) };
-        if self.is_relied_on(store, Some(checkpoint)) {
+        if self.is_relied_on(Some(checkpoint)) {
             return Ok(Reliance::default());
         }
         let mut found = Reliance {
             objects: objects_of(cache),
-            packs: self.lost_packs(store)?,
+            packs: self.lost_packs()?,
             is_sign_due: true,
             ..Reliance::default()
         };
         let mut receipt = HashSet::new();
-        match receipt_of(&store.objects, &checkpoint) {
+        match receipt_of(&self.store.objects, &checkpoint) {
             Ok((_, contents)) => receipt.extend(contents),
             Err(ObjectError::Fs(e)) if e.is_want_of_resources() => return Err(e.into()),
             Err(_) => found.checkpoint = true,
         }
         let mut wanted = &found.objects | &receipt;
-        found.packs.extend(store.objects.take_listed(&mut wanted)?);
+        found.packs.extend(self.store.objects.take_listed(&mut wanted)?);
         found.packs.sort_unstable();
         found.packs.dedup();
         found.checkpoint |= receipt.iter().any(|id| wanted.contains(id));
@@ -83,29 +79,29 @@ impl Project {
 
     /// Notes which packs there are, all of `checkpoint` being in them. It is only a sign: without it, the next save looks
     /// for each object.
-    pub(crate) fn note_packs(&self, store: &OpenStore, checkpoint: ObjectId) {
+    pub(crate) fn note_packs(&self, checkpoint: ObjectId) {
         let noted = || {
             // Of loose objects no pack tells that they are there.
-            if store.objects.has_loose()? {
+            if self.store.objects.has_loose()? {
                 return Ok(());
             }
             let sign = PackSign {
-                collection: PackSign::of_last_collection(&store.dirs).collection,
+                collection: PackSign::of_last_collection(&self.store.dirs).collection,
                 checkpoint: Some(checkpoint),
-                packs: store.objects.signed_packs_now()?,
+                packs: self.store.objects.signed_packs_now()?,
             };
-            let tmp = &store.dirs.for_writing()?.tmp;
-            let state = self.state_dir(&store.dirs)?;
+            let tmp = self.store.tmp()?;
+            let state = self.state_dir()?;
             Ok::<_, Error>(sign.write(tmp, &state, Durability::Cache)?)
         };
         drop(noted());
     }
 
     /// Packs that were there when the sign was written, and that no collection took away since.
-    fn lost_packs(&self, store: &OpenStore) -> Result<Vec<String>, Error> {
-        let Some(sign) = self.pack_sign(store) else { return Ok(Vec::new()) };
-        let last = PackSign::of_last_collection(&store.dirs);
-        let now = store.objects.signed_packs()?;
+    fn lost_packs(&self) -> Result<Vec<String>, Error> {
+        let Some(sign) = self.pack_sign() else { return Ok(Vec::new()) };
+        let last = PackSign::of_last_collection(&self.store.dirs);
+        let now = self.store.objects.signed_packs()?;
         let gone = sign.missing_from(&now).into_iter();
         // One that has another size is sound, because it was mended, or found to be unsound when its objects are looked for.
         let was_lost = |stem: &&str| {
@@ -115,8 +111,8 @@ impl Project {
         Ok(gone.filter(was_lost).map(str::to_owned).collect())
     }
 
-    fn pack_sign(&self, store: &OpenStore) -> Option<PackSign> {
-        PackSign::read(&own_state(store, &self.id).ok()??)
+    fn pack_sign(&self) -> Option<PackSign> {
+        PackSign::read(&own_state(&self.store, &self.id).ok()??)
     }
 }
 

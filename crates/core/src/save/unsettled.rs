@@ -4,36 +4,35 @@
 //! that takes it for the way back) first makes it last. That there is one stands in a file, which need not
 //! survive a power cut itself: what the cut took is gone, and what it left is on disk.
 
+use crate::engine::operation::Operation;
 use herma_fs::publish::{Durability, write_file};
 
-use crate::engine::Project;
-use crate::engine::open::OpenStore;
 use crate::error::Error;
 
 /// There is a checkpoint the disk may not know of.
 pub(crate) const FILE: &str = "unsettled";
 
-impl Project {
+impl Operation<'_> {
     /// Notes that what is about to be published is not synced, if it is not.
-    pub(crate) fn note_unsettled(&self, store: &OpenStore) -> Result<(), Error> {
+    pub(crate) fn note_unsettled(&self) -> Result<(), Error> {
         if self.settings().durability == Durability::Synced {
             return Ok(());
         }
-        let tmp = &store.dirs.for_writing()?.tmp;
-        let state = self.state_dir(&store.dirs)?;
+        let tmp = self.store.tmp()?;
+        let state = self.state_dir()?;
         Ok(write_file(tmp, &state, FILE, b"", Durability::Cache)?)
     }
 
     /// Makes last what a fast save published, unless this is to be fast, too.
-    pub(crate) fn settle(&self, store: &OpenStore) -> Result<(), Error> {
+    pub(crate) fn settle(&self) -> Result<(), Error> {
         if self.settings().durability != Durability::Synced {
             return Ok(());
         }
-        let state = self.state_dir(&store.dirs)?;
+        let state = self.state_dir()?;
         if state.stat_opt(FILE)?.is_none() {
             return Ok(());
         }
-        let refs = store.dirs.refs();
+        let refs = self.store.dirs.refs();
         let id = &self.id;
         let [own, names] = [format!("refs/herma/{id}"), format!("refs/herma-names/{id}")];
         for directory in [&own, &names, "projects"] {

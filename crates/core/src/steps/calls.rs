@@ -6,16 +6,15 @@
 //! one that is at it, and the first of those that came meanwhile. What that one saw is noted in a small file,
 //! the look, and the others share it.
 
+use crate::engine::Project;
+use crate::engine::operation::Operation;
 use herma_fs::Dir;
 use herma_fs::process::BootMoment;
 use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use herma_worktree::held::Holding;
 
-use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
-use crate::history::History;
 use crate::records::step::log::StepLog;
 use crate::records::step::marks::Marks;
 use crate::records::step::{Step, StepKind, StepStart};
@@ -50,75 +49,57 @@ pub struct BegunCall {
     pub repeated: bool,
 }
 
-impl Project {
-    /// Saves the project before a tool call, unless that was done for it meanwhile, and notes that the call has
-    /// begun, unless that was told already.
-    pub fn begin_call(&self, call: Call<'_>, progress: &dyn Progress) -> Result<BegunCall, Error> {
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
-        let mut start = Self::in_its_turn(&Marks::read(&state)?, call.start.cut());
+impl Operation<'_> {
+    pub(crate) fn begin_call(&self, call: Call<'_>) -> Result<BegunCall, Error> {
+        let state = self.state_dir()?;
+        let mut start = Project::in_its_turn(&Marks::read(&state)?, call.start.cut());
         let mut log = StepLog::open(&state)?;
-        let mut open = self.give_up_abandoned(&store, &mut log)?;
+        let mut open = self.give_up_abandoned(&mut log)?;
         let options = before_options(&start);
         // Told twice or not, what is there now may be gone in a moment.
-        let holding = self.holding_steps(&store, &open);
-        let (before, saved) =
-            self.save_or_share(&store, &state, &options, &call.received, holding, progress)?;
+        let holding = self.holding_steps(&open);
+        let (before, saved) = self.save_or_share(&state, &options, &call.received, holding)?;
         if let Some(place) = open.iter().rposition(|step| is_same(step, &start)) {
             let step = open[place].clone();
             let age = self.clock().now().seconds.saturating_sub(step.started);
             if call.repeats_within.is_none_or(|seconds| age <= seconds) {
                 return Ok(BegunCall { step, saved, repeated: true });
             }
-            self.end_unknown(&store, &mut log, step)?;
+            self.end_unknown(&mut log, step)?;
             open.remove(place);
         }
         if start.within.is_none() {
             let outer = open.iter().rev().find(|step| (call.is_outer)(step));
             start.within = outer.map(|step| step.number);
         }
-        let (step, _) = self.note_begun(&store, &mut log, &open, StepKind::Tool, start, &before)?;
+        let (step, _) = self.note_begun(&mut log, &open, StepKind::Tool, start, &before)?;
         Ok(BegunCall { step, saved, repeated: false })
     }
 
-    /// Saves the project for somebody who has waited since `received`. `None` if somebody else's save shows
-    /// the same state.
-    pub fn save_since(
+    pub(crate) fn save_since(
         &self,
         options: &SaveOptions,
         received: &BootMoment,
-        progress: &dyn Progress,
     ) -> Result<Option<Saved>, Error> {
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
+        let state = self.state_dir()?;
         let holding = Holding::default();
-        let (_, saved) =
-            self.save_or_share(&store, &state, options, received, holding, progress)?;
+        let (_, saved) = self.save_or_share(&state, options, received, holding)?;
         Ok(saved)
     }
 
-    /// Notes that the save before a step was finished only after the step had begun.
-    pub fn note_late(&self, number: u64) -> Result<(), Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
+    pub(crate) fn note_late(&self, number: u64) -> Result<(), Error> {
+        let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         if let Some(mut step) = log.step(number)? {
             step.late = true;
-            let herma = store.dirs.for_writing()?;
+            let herma = self.store.dirs.for_writing()?;
             log.write(&herma.tmp, &state, &step, Durability::Cache)?;
         }
         Ok(())
     }
 
-    /// The steps that are under way, oldest first.
-    pub fn open_steps(&self) -> Result<Vec<Step>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(Vec::new()) };
-        let Some(state) = crate::engine::open::own_state(&store, &self.id)? else {
+    pub(crate) fn open_steps(&self) -> Result<Vec<Step>, Error> {
+        let Some(state) = crate::engine::open::own_state(&self.store, &self.id)? else {
             return Ok(Vec::new());
         };
         let log = StepLog::open(&state)?;
@@ -127,45 +108,39 @@ impl Project {
 
     fn save_or_share(
         &self,
-        store: &OpenStore,
         state: &Dir,
         options: &SaveOptions,
         received: &BootMoment,
         holding: Holding,
-        progress: &dyn Progress,
     ) -> Result<(Checkpoint, Option<Saved>), Error> {
-        if let Some(shared) = self.shared(store, state, received)? {
+        if let Some(shared) = self.shared(state, received)? {
             return Ok((shared, None));
         }
         let look = BootMoment::now();
-        let saved = self.save_and_note(store, options, holding, progress)?;
+        let saved = self.save_and_note(options, holding)?;
         let text = format!("{look} {}\n", saved.checkpoint.id.to_hex());
         // Without it the next one looks for itself. The old one goes first: some file systems write a file to disk
         // at once when it takes the place of another.
-        let herma = store.dirs.for_writing()?;
+        let herma = self.store.dirs.for_writing()?;
         forget_look(state);
         let _ = write_file(&herma.tmp, state, LOOK, text.as_bytes(), Durability::Cache);
         Ok((saved.checkpoint.clone(), Some(saved)))
     }
 
     /// The newest checkpoint, if somebody began to look after `received` and found its state.
-    fn shared(
-        &self,
-        store: &OpenStore,
-        state: &Dir,
-        received: &BootMoment,
-    ) -> Result<Option<Checkpoint>, Error> {
+    fn shared(&self, state: &Dir, received: &BootMoment) -> Result<Option<Checkpoint>, Error> {
         let Some((began, id)) = read_look(state)? else { return Ok(None) };
         // An interrupted restore may have changed files without anybody looking.
-        if !began.is_not_before(received) || self.records(store)?.0.is_some() {
+        if !began.is_not_before(received) || self.records()?.0.is_some() {
             return Ok(None);
         }
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let history = self.load_history()?;
         if history.newest().is_none_or(|newest| newest.id != id) {
             return Ok(None);
         }
         let newest = history.entries.len() - 1;
-        let checkpoint = history.checkpoint(newest, &store.dirs, &store.objects, &self.id)?;
+        let checkpoint =
+            history.checkpoint(newest, &self.store.dirs, &self.store.objects, &self.id)?;
         Ok((!checkpoint.receipt_damaged).then_some(checkpoint))
     }
 }

@@ -3,10 +3,10 @@
 //! A listing reads records and saved trees only. It does not look at the project's files, so it is quick
 //! and says the same whatever has happened since.
 
+use crate::engine::operation::Operation;
 use herma_diff::{Change, StoreSide};
 use herma_store::{ObjectId, RelPath};
 
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
@@ -38,30 +38,18 @@ pub struct ListedStep {
     pub is_damaged: bool,
 }
 
-impl Project {
-    /// Is any step of this project on record?
-    pub fn has_steps(&self) -> Result<bool, Error> {
-        match self.engine.open_for_reading()? {
-            Some(store) => Ok(self.step_log(&store)?.newest(|_| true)?.is_some()),
-            None => Ok(false),
-        }
+impl Operation<'_> {
+    pub(crate) fn has_steps(&self) -> Result<bool, Error> {
+        Ok(self.step_log()?.newest(|_| true)?.is_some())
     }
 
-    /// The chosen steps, newest first. A project nobody has heard of has none.
-    pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>, Error> {
-        Ok(self.newest_steps(choice, usize::MAX, true)?.0)
-    }
-
-    /// The newest of the chosen steps, so many at most, newest first. Those that changed nothing are passed over unless they
-    /// are wanted, and their number is told.
-    pub fn newest_steps(
+    pub(crate) fn newest_steps(
         &self,
         choice: &StepChoice,
         most: usize,
         with_idle: bool,
     ) -> Result<(Vec<ListedStep>, usize), Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok((Vec::new(), 0)) };
-        let (log, is_wanted) = (self.step_log(&store)?, |step: &Step| with_idle || !step.is_idle());
+        let (log, is_wanted) = (self.step_log()?, |step: &Step| with_idle || !step.is_idle());
         let steps = match choice.numbers.iter().min() {
             _ if choice.is_all() => log.newest_ones(most, is_wanted),
             // What is part of a step is newer.
@@ -70,7 +58,7 @@ impl Project {
         }?;
         let chosen = choice.pick(&steps);
         let shared = overlaps(&steps);
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let history = self.load_history()?;
         let (mut listed, mut passed) = (Vec::new(), 0);
         let all = steps.into_iter().zip(shared).rev();
         for (step, shared) in all.filter(|(step, _)| chosen.contains(&step.number)) {
@@ -78,7 +66,7 @@ impl Project {
                 break;
             }
             if is_wanted(&step) {
-                listed.push(list(&store, &history, step, shared)?);
+                listed.push(list(&self.store, &history, step, shared)?);
             } else {
                 passed += 1;
             }

@@ -1,10 +1,10 @@
 //! What steps changed that no checkpoint holds, and so no restore and no undo brings back.
 
+use crate::engine::operation::Operation;
 use herma_store::RelPath;
 use herma_worktree::present::Present;
 use herma_worktree::receipt::{Summary, why_left_out};
 
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::records::step::outside::{LeftOutThen, Outside, Sighting};
@@ -13,11 +13,11 @@ use crate::save::receipts::{LeftOutMap, by_path, left_out_of};
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
 
-impl Project {
+impl Operation<'_> {
     /// What no checkpoint holds, as it is now. What cannot be looked at is not watched.
-    pub(crate) fn sight_outside(&self, store: &OpenStore) -> Sighting {
+    pub(crate) fn sight_outside(&self) -> Sighting {
         match self.open_root() {
-            Ok(root) => Sighting::of(&root, self.read_cache(store).as_ref()),
+            Ok(root) => Sighting::of(&root, self.read_cache().as_ref()),
             Err(_) => Sighting::default(),
         }
     }
@@ -26,17 +26,16 @@ impl Project {
     /// says whether that found another state.
     pub(crate) fn outside_of(
         &self,
-        store: &OpenStore,
         step: &Step,
         counts: &Summary,
         is_changed: bool,
     ) -> Result<Outside, Error> {
         let is_asked = step.watched.is_outnumbered(counts);
-        let saved = is_asked.then(|| self.read_cache(store)).flatten();
+        let saved = is_asked.then(|| self.read_cache()).flatten();
         let mut outside = step.watched.changes(&self.open_root()?, saved.as_ref());
         if is_changed {
             // What cannot be read says nothing.
-            let said = left_out_before(store, step).unwrap_or_default();
+            let said = left_out_before(&self.store, step).unwrap_or_default();
             let is_unsaid = |then: &LeftOutThen| {
                 let path = RelPath::new(then.path.clone());
                 path.is_ok_and(|path| why_left_out(&said, &path).is_none())
@@ -48,33 +47,24 @@ impl Project {
 
     /// What no save said was there when this checkpoint held the state of the project, because it was left out: a save that finds no
     /// file different makes no new checkpoint, but the steps that began there know.
-    pub(crate) fn were_there(
-        &self,
-        store: &OpenStore,
-        checkpoint: &Checkpoint,
-    ) -> Result<LeftOutMap, Error> {
-        Ok(were_there(&self.all_steps(store)?, checkpoint))
+    pub(crate) fn were_there(&self, checkpoint: &Checkpoint) -> Result<LeftOutMap, Error> {
+        Ok(were_there(&self.all_steps()?, checkpoint))
     }
 
     /// What steps changed outside checkpoints after this one was saved.
     pub(crate) fn outside_since(
         &self,
-        store: &OpenStore,
         checkpoint: &Checkpoint,
         paths: &[RelPath],
     ) -> Result<Vec<OutsideOfStep>, Error> {
-        let steps = self.all_steps(store)?;
+        let steps = self.all_steps()?;
         let later = steps.iter().filter(|step| step.before.sequence >= checkpoint.sequence);
         Ok(later.filter_map(|step| OutsideOfStep::of(step, paths)).collect())
     }
 
     /// What an undo that goes to this checkpoint passes over and does not take back: the steps since the last move.
-    pub(crate) fn outside_of_undo(
-        &self,
-        store: &OpenStore,
-        target: &Checkpoint,
-    ) -> Result<Vec<OutsideOfStep>, Error> {
-        let steps = self.all_steps(store)?;
+    pub(crate) fn outside_of_undo(&self, target: &Checkpoint) -> Result<Vec<OutsideOfStep>, Error> {
+        let steps = self.all_steps()?;
         let since = steps.iter().rposition(|step| step.kind.is_move());
         let newer = steps.iter().skip(since.map_or(0, |last| last + 1));
         let passed = newer.filter(|step| step.before.sequence >= target.sequence);
@@ -83,16 +73,12 @@ impl Project {
 
     /// The newest step, if it left the files as they are: an undo takes back something older. If it changed what no
     /// checkpoint holds, that is what it did; else how many directories were not looked into.
-    pub(crate) fn only_outside(
-        &self,
-        store: &OpenStore,
-        present: &Present,
-    ) -> Result<Option<OutsideOfStep>, Error> {
-        let newest = self.step_log(store)?.newest(|_| true)?;
+    pub(crate) fn only_outside(&self, present: &Present) -> Result<Option<OutsideOfStep>, Error> {
+        let newest = self.step_log()?.newest(|_| true)?;
         let Some(step) = newest.filter(|step| matches!(step.end, StepEnd::Unchanged(_))) else {
             return Ok(None);
         };
-        let after = self.state_of_checkpoint(store, &step.before.checkpoint);
+        let after = self.state_of_checkpoint(&step.before.checkpoint);
         let is_last = after == Some((present.tree, present.modes));
         Ok(is_last.then_some(OutsideOfStep { step: step.number, outside: step.outside }))
     }

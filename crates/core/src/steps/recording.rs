@@ -3,15 +3,16 @@
 //! Beginning and ending are separate calls, usually of separate processes. Between them the project is not
 //! locked: other steps may begin and end, and whoever looks at the timeline later sees that they overlapped.
 
+use crate::engine::operation::Operation;
+use crate::records::step::record::cut_name;
 use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
 
-use crate::engine::open::{OpenStore, own_state};
-use crate::engine::{Progress, Project, Stage};
+use crate::engine::Project;
+use crate::engine::open::own_state;
 use crate::error::Error;
-use crate::history::History;
 use crate::records::journal::Journal;
 use crate::records::step::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
 use crate::records::step::marks::{Marks, Turn};
@@ -43,40 +44,26 @@ pub struct EndedStep {
     pub saved: Option<Saved>,
 }
 
-impl Project {
-    /// Saves the project before a tool call and notes that the call has begun.
-    pub fn begin_step(
-        &self,
-        kind: StepKind,
-        start: StepStart,
-        progress: &dyn Progress,
-    ) -> Result<BegunStep, Error> {
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
-        let start = Self::in_its_turn(&Marks::read(&state)?, start.cut());
+impl Operation<'_> {
+    pub(crate) fn begin_step(&self, kind: StepKind, start: StepStart) -> Result<BegunStep, Error> {
+        let state = self.state_dir()?;
+        let start = Project::in_its_turn(&Marks::read(&state)?, start.cut());
         let options = before_options(&start);
         let mut log = StepLog::open(&state)?;
-        let open = self.give_up_abandoned(&store, &mut log)?;
-        let holding = self.holding_steps(&store, &open);
-        let saved = self.save_and_note(&store, &options, holding, progress)?;
-        let (step, beside) =
-            self.note_begun(&store, &mut log, &open, kind, start, &saved.checkpoint)?;
+        let open = self.give_up_abandoned(&mut log)?;
+        let holding = self.holding_steps(&open);
+        let saved = self.save_and_note(&options, holding)?;
+        let (step, beside) = self.note_begun(&mut log, &open, kind, start, &saved.checkpoint)?;
         Ok(BegunStep { step, saved, beside })
     }
 
     /// Steps whose process is gone are over, and what changes from here on is not theirs. Returns the others that are
     /// under way.
-    pub(crate) fn give_up_abandoned(
-        &self,
-        store: &OpenStore,
-        log: &mut StepLog,
-    ) -> Result<Vec<Step>, Error> {
+    pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>, Error> {
         let (abandoned, open): (Vec<_>, Vec<_>) =
             open_steps(log, log.next_number())?.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
-            self.end_unknown(store, log, step)?;
+            self.end_unknown(log, step)?;
         }
         Ok(open)
     }
@@ -84,7 +71,6 @@ impl Project {
     /// Notes that a step begins in the state of this checkpoint. Also tells which of the open ones it is not a part of.
     pub(crate) fn note_begun(
         &self,
-        store: &OpenStore,
         log: &mut StepLog,
         open: &[Step],
         kind: StepKind,
@@ -103,7 +89,7 @@ impl Project {
             ended: None,
             owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
             late: false,
-            watched: self.sight_outside(store),
+            watched: self.sight_outside(),
             outside: Outside::default(),
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start,
@@ -114,18 +100,14 @@ impl Project {
             .filter(|open| !is_within(log, &step, *open))
             .collect();
         // Losing this to a power cut loses the step, not the checkpoint.
-        let herma = store.dirs.for_writing()?;
-        let state = self.state_dir(&store.dirs)?;
+        let herma = self.store.dirs.for_writing()?;
+        let state = self.state_dir()?;
         log.write(&herma.tmp, &state, &step, Durability::Cache)?;
         Ok((step, beside))
     }
 
-    /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
-    pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep, Error> {
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
+    pub(crate) fn end_step(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         let mut step = find_open(&log, which)?;
         let options = SaveOptions {
@@ -134,76 +116,57 @@ impl Project {
             ..SaveOptions::default()
         };
         // What was covered when it began, or when others did that are under way, is covered when it ends.
-        let holding = self.holding_steps(&store, &open_steps(&log, log.next_number())?);
-        let saved = match self.save_and_note(&store, &options, holding, progress) {
+        let holding = self.holding_steps(&open_steps(&log, log.next_number())?);
+        let saved = match self.save_and_note(&options, holding) {
             Ok(saved) => saved,
             Err(e) => {
                 // The call is over all the same. If that cannot be noted either, the step stays open.
-                let _ = self.end_unknown(&store, &mut log, step);
+                let _ = self.end_unknown(&mut log, step);
                 return Err(e);
             }
         };
         let after = &saved.checkpoint;
         let before = &step.before.checkpoint;
         let is_changed = after.id != *before
-            && self.state_of_checkpoint(&store, before) != Some((after.tree, after.modes));
+            && self.state_of_checkpoint(before) != Some((after.tree, after.modes));
         let moment =
             Moment { checkpoint: after.id, sequence: after.sequence, next_step: log.next_number() };
         let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
-        step.outside = self.outside_of(&store, &step, &saved.receipt.summary, is_changed)?;
+        step.outside = self.outside_of(&step, &saved.receipt.summary, is_changed)?;
         if !is_changed && step.outside.is_empty() {
             step.outside.unseen = step.watched.unseen();
         }
-        let step = self.write_end(&store, &mut log, step, end)?;
+        let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: Some(saved) })
     }
 
-    /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
-    /// who was to say it is gone. Nothing is saved.
-    pub fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep, Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+    pub(crate) fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
-        let step = self.end_unknown(&store, &mut log, step)?;
+        let step = self.end_unknown(&mut log, step)?;
         Ok(EndedStep { step, saved: None })
     }
 
-    /// Notes that a tool call has ended that certainly changed nothing: it was over, as far as files go, when it began. Nobody
-    /// looks; what others changed meanwhile is found by the next one who does, and is not the call's.
-    pub fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep, Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+    pub(crate) fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+        let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
         let end = StepEnd::Unchanged(Moment { next_step: step.number + 1, ..step.before });
-        let step = self.write_end(&store, &mut log, step, end)?;
+        let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: None })
     }
 
-    pub(crate) fn end_unknown(
-        &self,
-        store: &OpenStore,
-        log: &mut StepLog,
-        step: Step,
-    ) -> Result<Step, Error> {
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+    pub(crate) fn end_unknown(&self, log: &mut StepLog, step: Step) -> Result<Step, Error> {
+        let history = self.load_history()?;
         let newest = history.newest();
         let end = StepEnd::Unknown(Moment {
             checkpoint: newest.map_or(step.before.checkpoint, |entry| entry.id),
             sequence: newest.map_or(step.before.sequence, |entry| entry.sequence),
             next_step: log.next_number(),
         });
-        self.write_end(store, log, step, end)
+        self.write_end(log, step, end)
     }
 
-    fn write_end(
-        &self,
-        store: &OpenStore,
-        log: &mut StepLog,
-        mut step: Step,
-        end: StepEnd,
-    ) -> Result<Step, Error> {
+    fn write_end(&self, log: &mut StepLog, mut step: Step, end: StepEnd) -> Result<Step, Error> {
         step.end = end;
         // Whoever takes back one that nobody ended has to know all that was there.
         if !matches!(end, StepEnd::Unknown(_)) {
@@ -215,121 +178,77 @@ impl Project {
             StepEnd::Changed(_) | StepEnd::Unchanged(_) => self.settings().durability,
             StepEnd::Open | StepEnd::Unknown(_) => Durability::Cache,
         };
-        let herma = store.dirs.for_writing()?;
-        let state = self.state_dir(&store.dirs)?;
+        let herma = self.store.dirs.for_writing()?;
+        let state = self.state_dir()?;
         log.write(&herma.tmp, &state, &step, durability)?;
         Ok(step)
     }
 
-    /// Notes that a user prompt begins a turn of a session, and that what was still open in the session is
-    /// over, however it ended; but not what agents of the agent do, who may be at work in the background.
-    pub fn begin_turn(
+    pub(crate) fn begin_turn(
         &self,
         session: &str,
         facts: &Facts,
         prompt: Option<&str>,
     ) -> Result<Turn, Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
-        self.give_up_open(&store, session, |step| step.start.sub_agent.is_none())?;
+        let state = self.state_dir()?;
+        self.give_up_open(session, true)?;
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
         let turn = marks.begin(session, facts.agent.as_deref(), facts.turn.as_deref(), prompt, now);
-        marks.write(&store.dirs.for_writing()?.tmp, &state)?;
+        marks.write(self.store.tmp()?, &state)?;
         Ok(turn)
     }
 
-    /// Notes that the turn of a session is over, and with it what was still open in the session, as
-    /// [`Self::begin_turn`] has it. `None` if no turn of it was noted.
-    pub fn end_turn(&self, session: &str) -> Result<Option<Turn>, Error> {
-        self.end_turn_with(session, |step| step.start.sub_agent.is_none())
-    }
-
-    /// Notes that a session is over, and with it everything that was still open in it.
-    pub fn end_session(&self, session: &str) -> Result<Option<Turn>, Error> {
-        self.end_turn_with(session, |_| true)
-    }
-
-    fn end_turn_with(
-        &self,
-        session: &str,
-        is_over: impl Fn(&Step) -> bool,
-    ) -> Result<Option<Turn>, Error> {
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        let state = self.state_dir(&store.dirs)?;
-        self.give_up_open(&store, session, is_over)?;
+    /// Notes that the turn of a session is over, and all that was open in it; if `only_own`, but not what agents of the agent do.
+    pub(crate) fn end_turn(&self, session: &str, only_own: bool) -> Result<Option<Turn>, Error> {
+        let state = self.state_dir()?;
+        self.give_up_open(session, only_own)?;
         let mut marks = Marks::read(&state)?;
         let turn = marks.end(session);
         if turn.is_some() {
-            marks.write(&store.dirs.for_writing()?.tmp, &state)?;
+            marks.write(self.store.tmp()?, &state)?;
         }
         Ok(turn)
     }
 
-    /// The turn of a session that was noted last.
-    pub fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(None) };
-        let Some(state) = own_state(&store, &self.id)? else { return Ok(None) };
+    pub(crate) fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+        let Some(state) = own_state(&self.store, &self.id)? else { return Ok(None) };
         Ok(Marks::read(&state)?.of_session(session).cloned())
     }
 
-    fn give_up_open(
-        &self,
-        store: &OpenStore,
-        session: &str,
-        is_over: impl Fn(&Step) -> bool,
-    ) -> Result<(), Error> {
-        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
-        let wanted = StepStart {
-            facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
-            ..StepStart::default()
-        }
-        .cut();
+    fn give_up_open(&self, session: &str, only_own: bool) -> Result<(), Error> {
+        let mut log = StepLog::open(&self.state_dir()?)?;
+        let session = Some(cut_name(session));
         for step in open_steps(&log, log.next_number())? {
-            let is_its = step.start.facts.session == wanted.facts.session;
-            if is_its && step.kind == StepKind::Tool && is_over(&step) {
-                self.end_unknown(store, &mut log, step)?;
+            let is_its = step.start.facts.session == session;
+            if is_its
+                && step.kind == StepKind::Tool
+                && !(only_own && step.start.sub_agent.is_some())
+            {
+                self.end_unknown(&mut log, step)?;
             }
         }
         Ok(())
     }
 
-    /// Fills in the turn and its prompt where only the session is known.
-    pub(crate) fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
-        let session = start.facts.session.as_deref();
-        if let Some(turn) = session.and_then(|session| marks.of_session(session)) {
-            if start.facts.turn.is_none() {
-                start.facts.turn = Some(turn.turn.clone());
-            }
-            if start.facts.turn.as_ref() == Some(&turn.turn) && start.prompt.is_none() {
-                start.prompt.clone_from(&turn.prompt);
-            }
-            if start.facts.agent.is_none() {
-                start.facts.agent.clone_from(&turn.agent);
-            }
-        }
-        start
-    }
-
     /// All steps that are remembered, oldest first.
-    pub(crate) fn all_steps(&self, store: &OpenStore) -> Result<Vec<Step>, Error> {
-        self.step_log(store)?.all()
+    pub(crate) fn all_steps(&self) -> Result<Vec<Step>, Error> {
+        self.step_log()?.all()
     }
 
     /// The steps, to be read one by one.
-    pub(crate) fn step_log(&self, store: &OpenStore) -> Result<StepLog, Error> {
-        match own_state(store, &self.id)? {
+    pub(crate) fn step_log(&self) -> Result<StepLog, Error> {
+        match own_state(&self.store, &self.id)? {
             Some(state) => StepLog::open(&state),
             None => Ok(StepLog::empty()),
         }
     }
 
-    pub(crate) fn state_of_checkpoint(&self, store: &OpenStore, id: &ObjectId) -> Option<StateIds> {
-        let history = History::load(&store.dirs, &store.objects, &self.id).ok()?;
+    pub(crate) fn state_of_checkpoint(&self, id: &ObjectId) -> Option<StateIds> {
+        let history = self.load_history().ok()?;
         let index = history.entries.iter().position(|entry| entry.id == *id)?;
-        let checkpoint = history.checkpoint(index, &store.dirs, &store.objects, &self.id).ok()?;
+        let checkpoint =
+            history.checkpoint(index, &self.store.dirs, &self.store.objects, &self.id).ok()?;
         (!checkpoint.receipt_damaged).then_some((checkpoint.tree, checkpoint.modes))
     }
 
@@ -337,12 +256,11 @@ impl Project {
     /// interrupted and finished is noted once.
     pub(crate) fn note_move(
         &self,
-        store: &OpenStore,
         journal: &Journal,
         target: &Checkpoint,
         newest: u64,
     ) -> Result<(), Error> {
-        let state = self.state_dir(&store.dirs)?;
+        let state = self.state_dir()?;
         crate::records::forget_look(&state);
         let mut log = StepLog::open(&state)?;
         let kind = kind_of(journal.by);
@@ -369,18 +287,37 @@ impl Project {
             outside: Outside::default(),
             rules: None,
         };
-        let herma = store.dirs.for_writing()?;
+        let herma = self.store.dirs.for_writing()?;
         log.write(&herma.tmp, &state, &step, Durability::Synced)
     }
 
     /// Forgets one of Herma's own moves that was interrupted after it was noted, and then reversed: it
     /// never led anywhere.
-    pub(crate) fn forget_move(&self, store: &OpenStore, journal: &Journal) -> Result<(), Error> {
-        let mut log = StepLog::open(&self.state_dir(&store.dirs)?)?;
+    pub(crate) fn forget_move(&self, journal: &Journal) -> Result<(), Error> {
+        let mut log = StepLog::open(&self.state_dir()?)?;
         match noted(&log, kind_of(journal.by), journal)? {
             Some(number) => log.remove(&[number]),
             None => Ok(()),
         }
+    }
+}
+
+impl Project {
+    /// Fills in the turn and its prompt where only the session is known.
+    pub(crate) fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
+        let session = start.facts.session.as_deref();
+        if let Some(turn) = session.and_then(|session| marks.of_session(session)) {
+            if start.facts.turn.is_none() {
+                start.facts.turn = Some(turn.turn.clone());
+            }
+            if start.facts.turn.as_ref() == Some(&turn.turn) && start.prompt.is_none() {
+                start.prompt.clone_from(&turn.prompt);
+            }
+            if start.facts.agent.is_none() {
+                start.facts.agent.clone_from(&turn.agent);
+            }
+        }
+        start
     }
 }
 

@@ -1,6 +1,6 @@
 //! Comparing two states of a project. Nothing is written, neither to the store nor to the project.
 
-use std::path::Path;
+use crate::engine::operation::Operation;
 use std::sync::Arc;
 
 use herma_diff::{Change, DiffError, Side, StoreSide};
@@ -11,10 +11,9 @@ use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 use herma_worktree::side::PresentSide;
 
+use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project};
 use crate::error::Error;
-use crate::history::History;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::timeline::Made;
 use crate::types::checkpoint::Checkpoint;
@@ -118,23 +117,16 @@ impl Side for MadeSide<'_> {
     }
 }
 
-impl Project {
-    /// The same, for somebody who waits and may stop it while the files are looked at.
-    pub fn changes(
-        &self,
+impl Operation<'_> {
+    pub(crate) fn changes(
+        self,
         from: &State,
         to: &State,
         scope: &[RelPath],
         renames: bool,
-        progress: &dyn Progress,
     ) -> Result<Comparison, Error> {
-        let store = self.read_store()?;
         let needs_present = matches!(from, State::Present) || matches!(to, State::Present);
-        let present = if needs_present {
-            Some(self.present_side(&store, [from, to], progress)?)
-        } else {
-            None
-        };
+        let present = if needs_present { Some(self.present_side([from, to])?) } else { None };
         let mut comparison = Comparison {
             old_is_present: matches!(from, State::Present),
             new_is_present: matches!(to, State::Present),
@@ -159,10 +151,10 @@ impl Project {
         };
         let unreadable = present.as_ref().map(|(side, _)| side.unreadable());
         comparison.present = present.map(|(side, _)| side);
-        comparison.store = Some(store);
+        comparison.store = Some(self.store);
         let (changes, not_covered) = {
             let (old, new) = (comparison.old_side(), comparison.new_side());
-            self.check_scope(&[(&*old, tree(from)), (&*new, tree(to))], scope)?;
+            self.project.check_scope(&[(&*old, tree(from)), (&*new, tree(to))], scope)?;
             let trees = (Some((&*old, tree(from))), Some((&*new, tree(to))));
             let mut changes = herma_diff::compare(trees.0, trees.1, scope)?;
             let not_covered = comparison.take_out_foreign([from, to], &mut changes);
@@ -181,6 +173,21 @@ impl Project {
         Ok(comparison)
     }
 
+    fn present_side(&self, states: [&State; 2]) -> Result<(PresentSide, StateIds), Error> {
+        let history = self.load_history()?;
+        // What is exactly as in the other state is not gone because rules changed.
+        let held = states.iter().filter_map(|state| match state {
+            State::Checkpoint(checkpoint) => Some(checkpoint.id),
+            State::Present => None,
+        });
+        let held: Vec<ObjectId> = held.collect();
+        let present = self.look_holding(&history, &held)?;
+        let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        Ok((side, (present.tree, present.modes)))
+    }
+}
+
+impl Project {
     /// Checks that every path asked for is on one of the sides, or at least on disk.
     pub(crate) fn check_scope(
         &self,
@@ -201,44 +208,6 @@ impl Project {
         }
         Ok(())
     }
-
-    fn present_side(
-        &self,
-        store: &OpenStore,
-        states: [&State; 2],
-        progress: &dyn Progress,
-    ) -> Result<(PresentSide, StateIds), Error> {
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        // What is exactly as in the other state is not gone because rules changed.
-        let held = states.iter().filter_map(|state| match state {
-            State::Checkpoint(checkpoint) => Some(checkpoint.id),
-            State::Present => None,
-        });
-        let held: Vec<ObjectId> = held.collect();
-        let present = self.look_holding(store, &history, &held, progress)?;
-        let side = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
-        Ok((side, (present.tree, present.modes)))
-    }
-
-    /// The path of a file inside this project, taken literally: nothing is resolved but the directory
-    /// the project is in.
-    pub fn rel_path(&self, argument: &Path) -> Result<RelPath, Error> {
-        use std::os::unix::ffi::OsStrExt;
-        let outside = || Error::PathOutside { path: argument.to_owned(), root: self.root.clone() };
-        let clean = lexically_clean(argument);
-        let inside = if let Ok(inside) = clean.strip_prefix(&self.root) {
-            inside.to_owned()
-        } else {
-            // The argument may lead to the root through a symlink; only its directories are resolved.
-            let (Some(parent), Some(name)) = (clean.parent(), clean.file_name()) else {
-                return Err(outside());
-            };
-            let resolved = herma_fs::dir::canonicalize(parent)?.join(name);
-            resolved.strip_prefix(&self.root).map_err(|_| outside())?.to_owned()
-        };
-        RelPath::new(inside.as_os_str().as_bytes())
-            .map_err(|source| Error::BadPath { path: argument.to_owned(), source })
-    }
 }
 
 /// Is there a file or a directory at this path?
@@ -252,20 +221,4 @@ fn is_in(side: &dyn Side, tree: ObjectId, path: &RelPath) -> Result<bool, Error>
         dir = dir.join(name);
     }
     Ok(here.is_some())
-}
-
-/// Removes `.` and resolves `..` by the text alone.
-fn lexically_clean(path: &Path) -> std::path::PathBuf {
-    use std::path::Component;
-    let mut clean = std::path::PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            other => clean.push(other),
-        }
-    }
-    clean
 }

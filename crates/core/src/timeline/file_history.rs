@@ -1,12 +1,12 @@
 //! The history of one file: every version of it, and who made it.
 
+use crate::engine::operation::Operation;
 use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, Change, Renamed};
 use herma_store::RelPath;
 use herma_worktree::present::ScanError;
 
-use crate::engine::{Progress, Project};
 use crate::error::{AuthorshipError, Error};
 use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
@@ -75,11 +75,11 @@ pub struct FileHistory {
     pub steps: Vec<Step>,
 }
 
-impl Project {
-    /// Lists every version of the file that is at `path` now, or was last there.
-    pub fn history(&self, path: &RelPath, progress: &dyn Progress) -> Result<FileHistory, Error> {
-        let told = self.tell(path, progress)?;
-        let seen = told.versions(path, progress)?;
+impl Operation<'_> {
+    pub(crate) fn history(self, path: &RelPath) -> Result<FileHistory, Error> {
+        let progress = self.progress;
+        let told = self.tell(path)?;
+        let seen = told.versions(path)?;
         if seen.iter().all(|seen| seen.state.is_none()) {
             return Err(match told.at(told.now(), path)? {
                 At::Directory => AuthorshipError::NotAFile { path: path.clone() }.into(),
@@ -104,7 +104,7 @@ impl Project {
     }
 }
 
-impl Told {
+impl Told<'_> {
     /// A version in full; `None` for the time before there was any.
     fn version(&self, before: Option<&Seen>, seen: &Seen) -> Result<Option<Version>, Error> {
         let Some(change) = change(before, seen) else { return Ok(None) };

@@ -11,11 +11,13 @@ pub(crate) mod session_changes;
 pub(crate) mod states;
 pub(crate) mod versions;
 
-use std::collections::HashMap;
+use crate::engine::operation::Operation;
+use crate::timeline::partition::Sorted;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use herma_diff::merge::Labels;
-use herma_diff::{Change, DiffError, Pending, StoreSide};
+use herma_diff::{DiffError, Pending, StoreSide};
 use herma_reversal as reversal;
 use herma_reversal::{Conflicts, Request, Reversed, Run, StateView};
 use herma_store::error::StoreError;
@@ -24,8 +26,6 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
 
-use crate::engine::Project;
-use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
 use crate::records::step::Step;
@@ -100,68 +100,24 @@ impl Story {
         }
     }
 
-    /// What belongs to a point of the timeline that is not the present.
-    pub(crate) fn parts(
-        &self,
-        project: &Project,
-        store: &OpenStore,
-        point: usize,
-    ) -> Result<StateParts, Error> {
-        let point = &self.line.points[point];
-        let Some(checkpoint) = &point.checkpoint else {
-            return Ok(StateParts { modes: Modes::default(), left_out: LeftOutMap::new() });
-        };
-        let pending = |id: &ObjectId| Ok(self.made.read(id));
-        let mut parts = parts_of(project, store, checkpoint, point.state.1, &pending)?;
-        parts.left_out.extend(were_there(&self.steps, checkpoint));
-        Ok(parts)
-    }
-
-    /// Takes out of the changes along a stretch what belongs to somebody else at one of its ends.
-    pub(crate) fn take_out_foreign(
-        &self,
-        store: &OpenStore,
-        stretch: usize,
-        present: Option<&Present>,
-        changes: &mut Vec<Change>,
-    ) {
-        if !may_be_foreign(changes) {
-            return;
-        }
-        let mut foreign = Foreign::default();
-        for point in &self.line.points[stretch..=stretch + 1] {
-            match (&point.checkpoint, present) {
-                (Some(checkpoint), _) => foreign.add_receipt(&store.objects, checkpoint.extra),
-                (None, Some(present)) => foreign.add_present(&present.cache),
-                (None, None) => {}
-            }
-        }
-        foreign.take_out(changes);
-    }
-
     /// The step with this number.
     pub(crate) fn step(&self, number: u64) -> Option<&Step> {
         self.steps.iter().find(|step| step.number == number)
     }
 }
 
-impl Project {
+impl Operation<'_> {
     /// Puts the story of this project together, up to a present in this state.
-    pub(crate) fn story(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        present: StateIds,
-    ) -> Result<Story, Error> {
-        let checkpoints = history.readable(&store.dirs, &store.objects, &self.id)?;
-        let steps = self.all_steps(store)?;
+    pub(crate) fn story(&self, history: &History, present: StateIds) -> Result<Story, Error> {
+        let checkpoints = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let steps = self.all_steps()?;
         let made = Made::default();
         let line = Timeline::new(&checkpoints, &steps, present, &|step, before, after| {
             if step.part == RestoreOptions::default() {
                 return Some((after.tree, after.modes));
             }
             // Where it led cannot be told any more: its two ends count as gone.
-            self.after_part(store, &step.part, before, after, &made).ok()
+            self.after_part(&step.part, before, after, &made).ok()
         });
         Ok(Story { line, steps, checkpoints, made })
     }
@@ -169,16 +125,14 @@ impl Project {
     /// The state after a part of `target` was brought back into `before`.
     fn after_part(
         &self,
-        store: &OpenStore,
         part: &RestoreOptions,
         before: &Checkpoint,
         target: &Checkpoint,
         made: &Made,
     ) -> Result<StateIds, Error> {
         let none = |_: &ObjectId| Ok(None);
-        let side = StoreSide::new(&store.objects);
-        let parts =
-            |checkpoint: &Checkpoint| parts_of(self, store, checkpoint, checkpoint.modes, &none);
+        let side = StoreSide::new(&self.store.objects);
+        let parts = |checkpoint: &Checkpoint| self.parts_of(checkpoint, checkpoint.modes, &none);
         let (before_parts, target_parts) = (parts(before)?, parts(target)?);
         let present = before_parts.view(before.tree, &side);
         let run = Run { from: target_parts.view(target.tree, &side), to: present };
@@ -194,36 +148,97 @@ impl Project {
         reversed.changes.retain(|path, _| !is_kept(path));
         made.state(&present, &reversed)
     }
+
+    /// What belongs to a checkpoint beside its tree.
+    pub(crate) fn parts_of(
+        &self,
+        checkpoint: &Checkpoint,
+        modes: Option<ObjectId>,
+        pending: &Pending<'_>,
+    ) -> Result<StateParts, Error> {
+        let objects = &self.store.objects;
+        let modes = match checkpoint.extra {
+            Some(_) => Modes::read_pending(objects, pending, modes)?,
+            None => Modes::unknown(self.open_root()?.stat_self()?.mode),
+        };
+        Ok(StateParts { modes, left_out: by_path(read_left_out(objects, checkpoint)?) })
+    }
+
+    /// What belongs to the present beside its tree.
+    pub(crate) fn present_parts(
+        &self,
+        present: &Present,
+        pending: &Pending<'_>,
+    ) -> Result<StateParts, Error> {
+        let mut left_out = Vec::new();
+        present.cache.each_left_out(|path, why| {
+            left_out.push(why.at(path));
+            true
+        });
+        let modes = Modes::read_pending(&self.store.objects, pending, present.modes)?;
+        Ok(StateParts { modes, left_out: by_path(left_out) })
+    }
 }
 
-/// What belongs to a checkpoint beside its tree.
-pub(crate) fn parts_of(
-    project: &Project,
-    store: &OpenStore,
-    checkpoint: &Checkpoint,
-    modes: Option<ObjectId>,
-    pending: &Pending<'_>,
-) -> Result<StateParts, Error> {
-    let modes = match checkpoint.extra {
-        Some(_) => Modes::read_pending(&store.objects, pending, modes)?,
-        None => Modes::unknown(project.open_root()?.stat_self()?.mode),
-    };
-    Ok(StateParts { modes, left_out: by_path(read_left_out(&store.objects, checkpoint)?) })
+/// A story, and where its objects are.
+pub(crate) struct Ground<'g> {
+    pub(crate) operation: &'g Operation<'g>,
+    pub(crate) told: &'g Story,
+    /// The last state of the story, if that is what there is now.
+    pub(crate) present: Option<&'g Present>,
+    pub(crate) pending: &'g Pending<'g>,
 }
 
-/// What belongs to the present beside its tree.
-pub(crate) fn present_parts(
-    store: &OpenStore,
-    present: &Present,
-    pending: &Pending<'_>,
-) -> Result<StateParts, Error> {
-    let mut left_out = Vec::new();
-    present.cache.each_left_out(|path, why| {
-        left_out.push(why.at(path));
-        true
-    });
-    Ok(StateParts {
-        modes: Modes::read_pending(&store.objects, pending, present.modes)?,
-        left_out: by_path(left_out),
-    })
+impl Ground<'_> {
+    /// What belongs to a point of the timeline beside its tree.
+    pub(crate) fn parts(&self, point: usize) -> Result<StateParts, Error> {
+        let (points, pending) = (&self.told.line.points, self.told.pending(self.pending));
+        match (&points[point].checkpoint, self.present) {
+            (Some(checkpoint), _) => {
+                let modes = points[point].state.1;
+                let mut parts = self.operation.parts_of(checkpoint, modes, &pending)?;
+                parts.left_out.extend(were_there(&self.told.steps, checkpoint));
+                Ok(parts)
+            }
+            (None, Some(present)) => self.operation.present_parts(present, &pending),
+            (None, None) => Ok(StateParts { modes: Modes::default(), left_out: LeftOutMap::new() }),
+        }
+    }
+
+    /// The same for both ends of every run, and for one point more.
+    pub(crate) fn parts_of_runs(
+        &self,
+        sorted: &Sorted,
+        more: usize,
+    ) -> Result<BTreeMap<usize, StateParts>, Error> {
+        let ends = sorted.runs.iter().flat_map(|(from, to)| [*from, *to]);
+        let points: BTreeSet<usize> = ends.chain([more]).collect();
+        points.into_iter().map(|point| Ok((point, self.parts(point)?))).collect()
+    }
+
+    /// The files that changed along a stretch, without what belongs to somebody else at one of its ends.
+    pub(crate) fn changes_in(
+        &self,
+        stretch: usize,
+        scope: &[RelPath],
+    ) -> Result<Vec<RelPath>, Error> {
+        let objects = &self.operation.store.objects;
+        let pending = self.told.pending(self.pending);
+        let side = StoreSide::with_pending(objects, &pending);
+        let points = &self.told.line.points[stretch..=stretch + 1];
+        let (old, new) = (points[0].state.0, points[1].state.0);
+        let mut changes = herma_diff::compare(Some((&side, old)), Some((&side, new)), scope)?;
+        if may_be_foreign(&changes) {
+            let mut foreign = Foreign::default();
+            for point in points {
+                match (&point.checkpoint, self.present) {
+                    (Some(checkpoint), _) => foreign.add_receipt(objects, checkpoint.extra),
+                    (None, Some(present)) => foreign.add_present(&present.cache),
+                    (None, None) => {}
+                }
+            }
+            foreign.take_out(&mut changes);
+        }
+        Ok(changes.into_iter().map(|change| change.path).collect())
+    }
 }

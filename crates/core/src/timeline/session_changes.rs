@@ -5,9 +5,10 @@
 //! out is the project as it would be had nobody else touched these files since. Neither of the two states was
 //! ever saved; what is new in them is kept in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::engine::operation::Operation;
+use std::collections::BTreeSet;
 
-use herma_diff::{Change, Pending, StoreSide};
+use herma_diff::{Change, StoreSide};
 use herma_reversal as reversal;
 use herma_reversal::{Content, Decided, Outcome, Reversed, Run, StateView};
 use herma_store::error::StoreError;
@@ -15,19 +16,16 @@ use herma_store::object::{EntryMode, Kind};
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
-use herma_worktree::present::{Present, StateIds};
+use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 
-use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project};
 use crate::error::Error;
-use crate::history::History;
 use crate::records::step::{Step, StepEnd};
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
-use crate::timeline::{StateParts, Story, present_parts};
+use crate::timeline::{Ground, StateParts, Story};
 use crate::types::asked::WhichStep;
 
 /// What chosen steps changed.
@@ -51,67 +49,51 @@ pub struct SessionChanges {
     pub left_out: Vec<(RelPath, Reason)>,
 }
 
-/// Everything a composition is made from.
-struct Ground<'g> {
-    store: &'g OpenStore,
-    story: &'g Story,
-    /// The present and its objects, where it belongs to a chosen step.
-    present: Option<&'g Present>,
-    pending: &'g Pending<'g>,
-}
-
-impl Project {
-    /// Compares what was before the chosen steps with what they made of it, within `scope` if that is not
-    /// empty. What others did in between is not part of it.
-    pub fn session_changes(
-        &self,
+impl Operation<'_> {
+    pub(crate) fn session_changes(
+        self,
         choice: &StepChoice,
         scope: &[RelPath],
         renames: bool,
-        progress: &dyn Progress,
     ) -> Result<SessionChanges, Error> {
-        let store = self.read_store()?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let history = self.load_history()?;
         // Steps that are over say all there is to know: the present does not matter.
-        let newest = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let newest = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
         let newest =
             newest.first().ok_or_else(|| Error::NoCheckpoints { root: self.root.clone() })?;
-        let told = self.story(&store, &history, (newest.tree, newest.modes))?;
+        let told = self.story(&history, (newest.tree, newest.modes))?;
         let chosen = choose(&told, choice)?;
         let last = told.line.stretches() - 1;
-        let reaches_now =
-            matches!(told.line.belongs(last, &chosen), Belongs::Chosen | Belongs::Partly);
-        if !reaches_now {
-            let ground =
-                Ground { store: &store, story: &told, present: None, pending: &|_| Ok(None) };
-            let mut changes = self.compose(&ground, &chosen, scope, renames)?;
-            changes.comparison.keep(store, told.made);
-            return Ok(changes);
+        if matches!(told.line.belongs(last, &chosen), Belongs::Chosen | Belongs::Partly) {
+            let (project, progress) = (self.project, self.progress);
+            drop((told, self));
+            return project.writing(progress)?.compose_with_present(choice, scope, renames);
         }
-        drop((told, store));
-        self.compose_with_present(choice, scope, renames, progress)
+        let pending = &|_: &ObjectId| Ok(None);
+        let ground = Ground { operation: &self, told: &told, present: None, pending };
+        let mut changes = ground.compose(&chosen, scope, renames)?;
+        changes.comparison.keep(self.store, told.made);
+        Ok(changes)
     }
 
     /// The same where a chosen step is under way, or nobody said how it ended.
     fn compose_with_present(
-        &self,
+        self,
         choice: &StepChoice,
         scope: &[RelPath],
         renames: bool,
-        progress: &dyn Progress,
     ) -> Result<SessionChanges, Error> {
-        let store = self.engine.open_for_writing()?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+        let history = self.load_history()?;
         // Dropped in the end: what is new in the present is needed only to look at it.
-        let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let cache = self.load_cache(&store, &history);
-        let present = self.scan(Some(&store), cache, false, &writer, progress)?;
-        let told = self.story(&store, &history, (present.tree, present.modes))?;
+        let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
+        let cache = self.load_cache(&history);
+        let present = self.scan(Some(&self.store), cache, false, &writer, self.progress)?;
+        let told = self.story(&history, (present.tree, present.modes))?;
         let chosen = choose(&told, choice)?;
         let pending = |id: &ObjectId| writer.read(id);
         let ground =
-            Ground { store: &store, story: &told, present: Some(&present), pending: &pending };
-        let mut changes = self.compose(&ground, &chosen, scope, renames)?;
+            Ground { operation: &self, told: &told, present: Some(&present), pending: &pending };
+        let mut changes = ground.compose(&chosen, scope, renames)?;
         for change in &changes.comparison.changes {
             let Some(new) = change.new else { continue };
             match writer.read(&new.id) {
@@ -124,18 +106,19 @@ impl Project {
             }
         }
         drop(writer);
-        changes.comparison.keep(store, told.made);
+        changes.comparison.keep(self.store, told.made);
         Ok(changes)
     }
+}
 
+impl Ground<'_> {
     fn compose(
         &self,
-        ground: &Ground<'_>,
         chosen: &BTreeSet<u64>,
         scope: &[RelPath],
         renames: bool,
     ) -> Result<SessionChanges, Error> {
-        let story = ground.story;
+        let story = self.told;
         let is_chosen = |step: &&Step| chosen.contains(&step.number);
         let mut answer = SessionChanges {
             comparison: Comparison::default(),
@@ -149,17 +132,17 @@ impl Project {
         let Some(first) = story.line.first_stretch(chosen) else { return Ok(answer) };
         let sorted = Sorted::new(story, chosen, first);
         answer.uncertain = sorted.uncertain.iter().copied().collect();
-        answer.unattributed = ground.partly_theirs(&sorted, scope)?;
-        let pending = story.pending(ground.pending);
-        let side = StoreSide::with_pending(&ground.store.objects, &pending);
-        let parts = self.parts_of_runs(ground, &sorted, first)?;
+        answer.unattributed = self.partly_theirs(&sorted, scope)?;
+        let pending = story.pending(self.pending);
+        let side = StoreSide::with_pending(&self.operation.store.objects, &pending);
+        let parts = self.parts_of_runs(&sorted, first)?;
         let view = |point: usize| parts[&point].view(story.line.points[point].state.0, &side);
         let runs: Vec<Run<'_>> =
             sorted.runs.iter().map(|(from, to)| Run { from: view(*from), to: view(*to) }).collect();
         let untouched = before_touched(&view(first), &runs, scope)?;
         let old = story.made.state(&view(first), &untouched)?;
         let base = StateParts {
-            modes: Modes::read_pending(&ground.store.objects, &pending, old.1)?,
+            modes: Modes::read_pending(&self.operation.store.objects, &pending, old.1)?,
             left_out: {
                 let mut left_out = parts[&first].left_out.clone();
                 left_out.retain(|path, _| !untouched.changes.keys().any(|p| p.as_bytes() == path));
@@ -168,58 +151,22 @@ impl Project {
         };
         let composed = reversal::compose(base.view(old.0, &side), &runs, scope)?;
         let new = story.made.state(&base.view(old.0, &side), &composed)?;
-        self.check_scope(&[(&side, old.0), (&side, new.0)], scope)?;
+        self.operation.check_scope(&[(&side, old.0), (&side, new.0)], scope)?;
         answer.comparison.changes = changes_between(&side, old, new, scope, renames)?;
         answer.comparison.modes_differ = old.1 != new.1;
         note_gaps(&mut answer, composed);
         Ok(answer)
     }
 
-    /// What belongs to each state that is needed, beside its tree.
-    fn parts_of_runs(
-        &self,
-        ground: &Ground<'_>,
-        sorted: &Sorted,
-        first: usize,
-    ) -> Result<BTreeMap<usize, StateParts>, Error> {
-        let last = ground.story.line.points.len() - 1;
-        let mut parts = BTreeMap::new();
-        let ends = sorted.runs.iter().flat_map(|(from, to)| [*from, *to]);
-        for point in ends.chain([first]) {
-            if parts.contains_key(&point) {
-                continue;
-            }
-            let of_point = match ground.present {
-                Some(present) if point == last => {
-                    present_parts(ground.store, present, ground.pending)?
-                }
-                _ => ground.story.parts(self, ground.store, point)?,
-            };
-            parts.insert(point, of_point);
-        }
-        Ok(parts)
-    }
-}
-
-impl Ground<'_> {
     /// The files that changed while chosen steps and others were under way.
     fn partly_theirs(
         &self,
         sorted: &Sorted,
         scope: &[RelPath],
     ) -> Result<BTreeSet<RelPath>, Error> {
-        let pending = self.story.pending(self.pending);
-        let side = StoreSide::with_pending(&self.store.objects, &pending);
-        let points = &self.story.line.points;
         let mut paths = BTreeSet::new();
-        for (stretch, belongs) in &sorted.others {
-            if *belongs == Belongs::Partly {
-                let (old, new) = (points[*stretch].state, points[*stretch + 1].state);
-                let mut changes = changes_between(&side, old, new, scope, /*renames*/ false)?;
-                let story = self.story;
-                story.take_out_foreign(self.store, *stretch, self.present, &mut changes);
-                paths.extend(changes.into_iter().map(|change| change.path));
-            }
+        for (stretch, _) in sorted.others.iter().filter(|(_, whose)| *whose == Belongs::Partly) {
+            paths.extend(self.changes_in(*stretch, scope)?);
         }
         Ok(paths)
     }

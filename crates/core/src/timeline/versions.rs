@@ -5,6 +5,7 @@
 //! say nothing about it because it was left out of the save. In the last case nobody knows, and what
 //! changed is ascribed to everybody from the last state that knows to the next one.
 
+use crate::engine::operation::Operation;
 use std::sync::Arc;
 
 use herma_diff::renames::RenameOptions;
@@ -17,8 +18,6 @@ use herma_worktree::reason::Reason;
 use herma_worktree::side::PresentSide;
 use herma_worktree::stat_cache::{EntryKind, StatCache};
 
-use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::History;
 use crate::records::step::{LineAuthor, Step};
@@ -29,8 +28,8 @@ use crate::timeline::compare::MadeSide;
 use crate::types::checkpoint::Checkpoint;
 
 /// The story of a project up to its present, open for reading.
-pub(crate) struct Told {
-    store: OpenStore,
+pub(crate) struct Told<'p> {
+    operation: Operation<'p>,
     pub(crate) story: Story,
     present: PresentSide,
     cache: Arc<StatCache>,
@@ -58,43 +57,34 @@ pub(crate) enum At {
     Unknown,
 }
 
-impl Project {
+impl<'p> Operation<'p> {
     /// Puts the story together and looks at what is at a path. Nothing is written.
-    pub(crate) fn tell(&self, path: &RelPath, progress: &dyn Progress) -> Result<Told, Error> {
-        let store = self.read_store()?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        if history.entries.is_empty() {
-            return Err(Error::NoCheckpoints { root: self.root.clone() });
-        }
-        let Some(cache) = self.load_cache(&store, &history) else {
-            let present = self.look(&store, &history, progress)?;
-            return self.told_up_to(present, store, &history);
+    pub(crate) fn tell(self, path: &RelPath) -> Result<Told<'p>, Error> {
+        let history = self.some_history()?;
+        let Some(cache) = self.load_cache(&history) else {
+            let present = self.look(&history)?;
+            return self.told_up_to(present, &history);
         };
         let (way, known) = (ways_to(path), ReadAhead::default());
-        let seen = self.look_again(&store, &cache, way, None, &known, Holding::default())?;
+        let seen = self.look_again(&cache, way, None, &known, Holding::default())?;
         drop(cache);
         let present = seen.ok_or(ScanError::Cancelled)?;
-        let told = self.told_up_to(present, store, &history)?;
+        let told = self.told_up_to(present, &history)?;
         if !told.is_new(path)? {
             return Ok(told);
         }
         // It may have moved there from anywhere.
-        let present = self.look(&told.store, &history, progress)?;
-        self.told_up_to(present, told.store, &history)
+        let present = told.operation.look(&history)?;
+        told.operation.told_up_to(present, &history)
     }
 
     /// The story up to this present.
-    fn told_up_to(
-        &self,
-        present: Present,
-        store: OpenStore,
-        history: &History,
-    ) -> Result<Told, Error> {
+    fn told_up_to(self, present: Present, history: &History) -> Result<Told<'p>, Error> {
         Ok(Told {
-            story: self.story(&store, history, (present.tree, present.modes))?,
+            story: self.story(history, (present.tree, present.modes))?,
             present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
             cache: present.cache,
-            store,
+            operation: self,
         })
     }
 }
@@ -110,7 +100,7 @@ fn ways_to(path: &RelPath) -> Vec<Vec<u8>> {
     ways
 }
 
-impl Told {
+impl Told<'_> {
     /// Is a file at this path of which the state before the present says nothing?
     fn is_new(&self, path: &RelPath) -> Result<bool, Error> {
         let Some(before) = self.now().checked_sub(1) else { return Ok(true) };
@@ -128,21 +118,17 @@ impl Told {
         if point == self.now() {
             Box::new(&self.present)
         } else {
-            Box::new(MadeSide { objects: &self.store.objects, made: &self.story.made })
+            Box::new(MadeSide { objects: &self.operation.store.objects, made: &self.story.made })
         }
     }
 
     /// The versions of the file that is at `path` now, or was last there, oldest first.
-    pub(crate) fn versions(
-        &self,
-        path: &RelPath,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Seen>, Error> {
+    pub(crate) fn versions(&self, path: &RelPath) -> Result<Vec<Seen>, Error> {
         // Newest first until the end.
         let mut versions: Vec<Seen> = Vec::new();
         let mut path = path.clone();
         for point in (0..=self.now()).rev() {
-            if progress.is_cancelled() {
+            if self.operation.progress.is_cancelled() {
                 return Err(ScanError::Cancelled.into());
             }
             let state = match self.at(point, &path)? {
@@ -194,7 +180,8 @@ impl Told {
         let left_out = match &self.story.line.points[point].checkpoint {
             None => self.left_out_now(path),
             Some(checkpoint) if checkpoint.receipt_damaged => return Ok(At::Unknown),
-            Some(checkpoint) => match why_left_out(&self.store.objects, checkpoint, path) {
+            Some(checkpoint) => match why_left_out(&self.operation.store.objects, checkpoint, path)
+            {
                 Ok(reason) => reason,
                 Err(e) if e.kind() == crate::error::ErrorKind::Damaged => return Ok(At::Unknown),
                 Err(e) => return Err(e),
@@ -298,7 +285,7 @@ impl Told {
         if let Some(made) = self.story.made.read(&state.id) {
             return Ok(Some(made.data.len() as u64));
         }
-        Ok(Some(self.store.objects.read_header(&state.id)?.1))
+        Ok(Some(self.operation.store.objects.read_header(&state.id)?.1))
     }
 
     /// The steps with these numbers, ascending.

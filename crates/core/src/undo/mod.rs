@@ -9,6 +9,7 @@ pub(crate) mod preview;
 pub(crate) mod steps;
 pub(crate) mod stretches;
 
+use crate::engine::operation::Operation;
 use std::sync::Arc;
 
 use herma_diff::{Change, Side, StoreSide};
@@ -19,7 +20,6 @@ use herma_worktree::receipt::why_left_out;
 use herma_worktree::side::PresentSide;
 
 use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project};
 use crate::error::Error;
 use crate::history::{Entry, History};
 use crate::records::step::OutsideOfStep;
@@ -41,134 +41,101 @@ pub enum Undone {
     Outside(OutsideOfStep),
 }
 
-impl Project {
-    /// Goes back to the state before this one: takes back what changed since the last save or move, or else what led
-    /// there, be it work or a restore.
-    pub fn undo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
-        self.move_by(Move::Undo, progress, dry_run)
-    }
-
-    /// Repeats what undo took back.
-    pub fn redo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
-        self.move_by(Move::Redo, progress, dry_run)
-    }
-
-    /// Where undo and redo stand, for what is to go along with the files.
-    pub fn undo_record(&self) -> Result<UndoRecord, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(UndoRecord::default()) };
-        Ok(self.records(&store)?.1)
-    }
-
-    /// Is a restore of this project on its way, under way now or interrupted?
-    pub fn is_half_way(&self) -> Result<bool, Error> {
-        let Some(store) = self.engine.open_for_reading()? else { return Ok(false) };
-        Ok(self.records(&store)?.0.is_some())
-    }
-
-    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
-        let options = RestoreOptions::default();
-        if dry_run {
-            let store = self.read_store()?;
-            let history = self.some_history(&store)?;
-            let mut present = self.look_holding(&store, &history, &[], progress)?;
-            let last = self.last_if_idle(&store, by, &present)?;
-            if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
-                return Ok(Undone::Outside(step));
-            }
-            let (target, task) = self.target_of(&store, by, &history, &present)?;
-            if is_to_be_held(&store, &target, &present) {
-                present = self.look_holding(&store, &history, &[target.id], progress)?;
-            }
-            if let Some(step) = self.all_outside(&store, &task, &target, &present)? {
-                return Ok(Undone::Outside(step));
-            }
-            let mut plan = self.prepare(&store, &target, &options, &present)?.plan;
-            plan.forget_left_out();
-            if by == Move::Undo {
-                plan.name_outside(self.outside_of_undo(&store, &target)?);
-            }
-            plan.passed = last;
-            return Ok(Undone::Planned(Box::new(plan)));
-        }
-        self.read_store()?;
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        self.some_history(&store)?;
-        let root_made = self.make_root_again(&store)?;
-        // One look serves the choice, the plan and the save.
-        let mut draft = self.draft(&store, false, &[], progress)?;
-        let last = self.last_if_idle(&store, by, &draft.present)?;
+impl Operation<'_> {
+    /// What a move would do. Nothing is changed.
+    pub(crate) fn plan_move(&self, by: Move) -> Result<Undone, Error> {
+        let history = self.some_history()?;
+        let mut present = self.look_holding(&history, &[])?;
+        let last = self.last_if_idle(by, &present)?;
         if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
             return Ok(Undone::Outside(step));
         }
-        let (target, task) = self.target_of(&store, by, &draft.history, &draft.present)?;
-        if is_to_be_held(&store, &target, &draft.present) {
-            draft = self.draft(&store, false, &[target.id], progress)?;
+        let (target, task) = self.target_of(by, &history, &present)?;
+        if is_to_be_held(&self.store, &target, &present) {
+            present = self.look_holding(&history, &[target.id])?;
         }
-        if let Some(step) = self.all_outside(&store, &task, &target, &draft.present)? {
+        if let Some(step) = self.all_outside(&task, &target, &present)? {
             return Ok(Undone::Outside(step));
         }
-        let mut restored = self.restore_over(&store, draft, &target, &options, &task, progress)?;
+        let mut plan = self.prepare(&target, &RestoreOptions::default(), &present)?.plan;
+        plan.forget_left_out();
+        if by == Move::Undo {
+            plan.name_outside(self.outside_of_undo(&target)?);
+        }
+        plan.passed = last;
+        Ok(Undone::Planned(Box::new(plan)))
+    }
+
+    /// Undoes or redoes.
+    pub(crate) fn make_move(&self, by: Move) -> Result<Undone, Error> {
+        self.some_history()?;
+        let root_made = self.make_root_again()?;
+        let mut draft = self.draft(false, &[])?;
+        let last = self.last_if_idle(by, &draft.present)?;
+        if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
+            return Ok(Undone::Outside(step));
+        }
+        let (target, task) = self.target_of(by, &draft.history, &draft.present)?;
+        if is_to_be_held(&self.store, &target, &draft.present) {
+            draft = self.draft(false, &[target.id])?;
+        }
+        if let Some(step) = self.all_outside(&task, &target, &draft.present)? {
+            return Ok(Undone::Outside(step));
+        }
+        let options = RestoreOptions::default();
+        let mut restored = self.restore_over(draft, &target, &options, &task)?;
         restored.plan.passed = last;
         restored.root_made = root_made;
         Ok(Undone::Done(Box::new(restored)))
     }
 
+    pub(crate) fn undo_record(&self) -> Result<UndoRecord, Error> {
+        Ok(self.records()?.1)
+    }
+
+    pub(crate) fn is_half_way(&self) -> Result<bool, Error> {
+        Ok(self.records()?.0.is_some())
+    }
+
     /// The last step, if nothing that an undo could take back is known of it.
-    fn last_if_idle(
-        &self,
-        store: &OpenStore,
-        by: Move,
-        present: &Present,
-    ) -> Result<Option<OutsideOfStep>, Error> {
-        if by != Move::Undo || self.records(store)?.0.is_some() {
+    fn last_if_idle(&self, by: Move, present: &Present) -> Result<Option<OutsideOfStep>, Error> {
+        if by != Move::Undo || self.records()?.0.is_some() {
             return Ok(None);
         }
-        self.only_outside(store, present)
+        self.only_outside(present)
     }
 
     /// The last step that an undo would take back, if all that makes a difference is outside checkpoints: what was mounted
     /// or emptied belongs to the project by now, or does not any more, and going back would change no file.
     fn all_outside(
         &self,
-        store: &OpenStore,
         task: &Task,
         target: &Checkpoint,
         present: &Present,
     ) -> Result<Option<OutsideOfStep>, Error> {
         let steps = match task {
-            Task::New(Move::Undo) => self.outside_of_undo(store, target)?,
+            Task::New(Move::Undo) => self.outside_of_undo(target)?,
             _ => Vec::new(),
         };
         let Some(last) = steps.into_iter().next_back() else { return Ok(None) };
-        Ok(self.is_no_way(store, target, present)?.then_some(last))
-    }
-
-    /// The history, which must have something in it.
-    fn some_history(&self, store: &OpenStore) -> Result<History, Error> {
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
-        if history.entries.is_empty() {
-            return Err(Error::NoCheckpoints { root: self.root.clone() });
-        }
-        Ok(history)
+        Ok(self.is_no_way(target, present)?.then_some(last))
     }
 
     /// The checkpoint an undo or redo goes to.
     fn target_of(
         &self,
-        store: &OpenStore,
         by: Move,
         history: &History,
         present: &Present,
     ) -> Result<(Checkpoint, Task), Error> {
-        let all = history.readable(&store.dirs, &store.objects, &self.id)?;
+        let all = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
         // One that was dropped is passed over. One that cannot be read is where it would have led.
         let sought = |id: &ObjectId| match by_id(id) {
-            None if history.contains(id) => store.objects.read_commit(id).map(|_| None),
+            None if history.contains(id) => self.store.objects.read_commit(id).map(|_| None),
             found => Ok(found),
         };
-        let (journal, _) = self.records(store)?;
+        let (journal, _) = self.records()?;
         // An interrupted restore is what an undo takes back first.
         if let Some(journal) = journal.filter(|_| by == Move::Undo)
             && let Some(safety) = sought(&journal.safety)?
@@ -180,7 +147,7 @@ impl Project {
             let same_modes = c.receipt_damaged || c.modes == now.1;
             c.tree != now.0 || !same_modes
         };
-        let Standing { record, since } = self.standing(store, history, present)?;
+        let Standing { record, since } = self.standing(history, present)?;
         let latest = |ids: &[ObjectId]| {
             for id in ids.iter().rev() {
                 if let Some(found) = sought(id)?.filter(differs) {
@@ -207,13 +174,8 @@ impl Project {
 
     /// Where undo and redo stand, with what happened since the last move. Content alone does not tell: later work may
     /// have led to just where that move had led.
-    pub(crate) fn standing(
-        &self,
-        store: &OpenStore,
-        history: &History,
-        present: &Present,
-    ) -> Result<Standing, Error> {
-        let (_, mut record) = self.records(store)?;
+    pub(crate) fn standing(&self, history: &History, present: &Present) -> Result<Standing, Error> {
+        let (_, mut record) = self.records()?;
         let entries = history.entries.iter();
         let noted = entries.clone().find(|entry| Some(entry.id) == record.newest);
         let noted = noted.map(|entry| entry.sequence).or(record.order);
@@ -221,7 +183,8 @@ impl Project {
         let last = noted.max(forgotten).unwrap_or(0);
         let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
         let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);
-        let read = history.readable_where(is_wanted, &store.dirs, &store.objects, &self.id)?;
+        let read =
+            history.readable_where(is_wanted, &self.store.dirs, &self.store.objects, &self.id)?;
         let by_id = |id: Option<ObjectId>| read.iter().find(|c| Some(c.id) == id);
         let (position, left) = (by_id(record.position), by_id(record.left));
         let is_told = |(to, from): &Ends<'_>| !to.receipt_damaged && !from.receipt_damaged;
@@ -229,7 +192,7 @@ impl Project {
         // What was merged is a state the project was in only where a move led to it.
         let is_saved = |c: &&Checkpoint| c.sequence > last && c.origin != Origin::Merged;
         let saved: Vec<&Checkpoint> = read.iter().rev().filter(is_saved).collect();
-        let since = self.happened(store, &record, &saved, (ends, present))?;
+        let since = self.happened(&record, &saved, (ends, present))?;
         if since != Since::Nothing {
             let led_there = |c: &&Checkpoint| {
                 record.whole || !c.receipt_damaged && record.is_current((c.tree, c.modes))
@@ -250,7 +213,6 @@ impl Project {
     /// What happened since the last move, by what was `saved` since and the present.
     fn happened(
         &self,
-        store: &OpenStore,
         record: &UndoRecord,
         saved: &[&Checkpoint],
         (ends, present): (Option<Ends<'_>>, &Present),
@@ -258,10 +220,10 @@ impl Project {
         let is_current = record.is_current((present.tree, present.modes))
             // A move whose ends cannot be read must not keep the project from all others: its end stays in the past, where an
             // undo meets it.
-            || unless_damaged(self.differs_by_rules(store, ends, present))?.unwrap_or(false);
+            || unless_damaged(self.differs_by_rules(ends, present))?.unwrap_or(false);
         for checkpoint in saved {
             let is_as_moved = record.is_current((checkpoint.tree, checkpoint.modes))
-                || is_current && self.is_no_way(store, checkpoint, present)?;
+                || is_current && self.is_no_way(checkpoint, present)?;
             if !is_as_moved {
                 return Ok(Since::Work);
             }
@@ -270,27 +232,17 @@ impl Project {
     }
 
     /// Would going to this checkpoint change nothing? Then only rules make it another state.
-    fn is_no_way(
-        &self,
-        store: &OpenStore,
-        checkpoint: &Checkpoint,
-        present: &Present,
-    ) -> Result<bool, Error> {
-        let prepared = self.prepare(store, checkpoint, &RestoreOptions::default(), present);
+    fn is_no_way(&self, checkpoint: &Checkpoint, present: &Present) -> Result<bool, Error> {
+        let prepared = self.prepare(checkpoint, &RestoreOptions::default(), present);
         let prepared = unless_damaged(prepared)?;
         Ok(prepared.is_some_and(|prepared| prepared.plan.actions.is_empty()))
     }
 
     /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take
     /// out of it? Nobody changed the others.
-    fn differs_by_rules(
-        &self,
-        store: &OpenStore,
-        ends: Option<Ends<'_>>,
-        present: &Present,
-    ) -> Result<bool, Error> {
+    fn differs_by_rules(&self, ends: Option<Ends<'_>>, present: &Present) -> Result<bool, Error> {
         let Some((position, left)) = ends else { return Ok(false) };
-        let side = StoreSide::new(&store.objects);
+        let side = StoreSide::new(&self.store.objects);
         let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
         let seen: &dyn Side = &&seen;
         let since = |then: &Checkpoint| {
@@ -298,8 +250,8 @@ impl Project {
         };
         let (changes, since_left) = (since(position)?, since(left)?);
         let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
-        let unsaid = by_path(read_left_out(&store.objects, position)?);
-        let unsaid_left = by_path(read_left_out(&store.objects, left)?);
+        let unsaid = by_path(read_left_out(&self.store.objects, position)?);
+        let unsaid_left = by_path(read_left_out(&self.store.objects, left)?);
         let is_by_rules = |change: &Change| {
             let path = &change.path;
             let entry = present.cache.entry_at(path.as_bytes());

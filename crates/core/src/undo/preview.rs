@@ -1,5 +1,6 @@
 //! What taking back would change, as a comparison of the present with what it would become.
 
+use crate::engine::operation::Operation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +11,6 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::side::PresentSide;
 use herma_worktree::stat_cache::StatCache;
 
-use crate::engine::Project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::undo::plan::TakeBackPlan;
@@ -70,9 +70,8 @@ impl Side for ResultSide<'_> {
     }
 }
 
-impl Project {
-    /// What carrying out a plan would change. Refused for an exact restore, which is compared like two checkpoints.
-    pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
+impl Operation<'_> {
+    pub(crate) fn preview(self, plan: &TakeBackPlan) -> Result<Preview, Error> {
         let seen = plan.seen.as_ref().filter(|_| plan.exact.is_none());
         let seen = seen.ok_or(Error::ChangedSincePlan)?;
         let (changes, modes) = list(seen, &plan.reversed);
@@ -82,7 +81,7 @@ impl Project {
             modes,
             reversed: plan.reversed.clone(),
             present: PresentSide::new(self.open_root()?, Arc::clone(seen)),
-            store: self.read_store()?,
+            store: self.store,
             moved_from: moved.map(|(now, then)| (then.clone(), now.clone())).collect(),
         };
         let options = herma_diff::RenameOptions::default();

@@ -5,6 +5,7 @@
 //! checkpoint and restores it, so that everything that holds for a restore (a save before it, a journal, a
 //! check after it, undo) holds for this as well.
 
+use crate::engine::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::merge::Labels;
@@ -15,8 +16,6 @@ use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::Present;
 
-use crate::engine::open::OpenStore;
-use crate::engine::{Progress, Project, Stage};
 use crate::error::Error;
 use crate::history::History;
 use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd};
@@ -26,76 +25,53 @@ use crate::restore::run::{Task, before};
 use crate::restore::{Requested, Then};
 use crate::save::{Draft, vouches_for_absence};
 use crate::timeline::partition::Sorted;
-use crate::timeline::{StateParts, Story, parts_of, present_parts};
+use crate::timeline::{Ground, Story};
 use crate::types::asked::{RestoreOptions, WhichStep};
 use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
-use crate::undo::stretches::Stretches;
 
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };
 
-impl Project {
-    /// Works out what taking back would do. Nothing is changed.
-    pub fn plan_take_back(
-        &self,
-        asked: &TakeBack,
-        progress: &dyn Progress,
-    ) -> Result<TakeBackPlan, Error> {
-        self.read_store()?;
-        let store = self.engine.open_for_writing()?;
-        self.check_whole(&store)?;
-        let history = History::load(&store.dirs, &store.objects, &self.id)?;
+impl Operation<'_> {
+    pub(crate) fn plan_take_back(&self, asked: &TakeBack) -> Result<TakeBackPlan, Error> {
+        self.check_whole()?;
+        let history = self.load_history()?;
         // Dropped in the end: what is new in the present is needed only to look at it.
-        let writer = PackWriter::new(&store.dirs, &store.objects)?;
-        let held = self.held_for(&store, asked)?;
-        let present = self.scan_holding(&store, &history, &held, &writer, progress)?;
+        let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
+        let held = self.held_for(asked)?;
+        let present = self.scan_holding(&history, &held, &writer)?;
         let pending = |id: &ObjectId| writer.read(id);
-        let mut plan = self.work_out(&store, &history, asked, &present, &pending)?;
+        let mut plan = self.work_out(&history, asked, &present, &pending)?;
         plan.held = held;
         plan.seen = Some(present.cache);
         Ok(plan)
     }
 
-    /// Works out what taking back does, and does it. The present is saved first.
-    pub fn take_back(&self, asked: &TakeBack, progress: &dyn Progress) -> Result<TakenBack, Error> {
-        self.read_store()?;
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        self.check_whole(&store)?;
-        let held = self.held_for(&store, asked)?;
+    pub(crate) fn take_back(&self, asked: &TakeBack) -> Result<TakenBack, Error> {
+        self.check_whole()?;
+        let held = self.held_for(asked)?;
         // One look serves the plan and the save.
-        let draft = self.draft(&store, false, &held, progress)?;
+        let draft = self.draft(false, &held)?;
         let pending = |id: &ObjectId| draft.writer.read(id);
-        let plan = self.work_out(&store, &draft.history, asked, &draft.present, &pending)?;
-        self.take_back_over(&store, draft, plan, progress)
+        let plan = self.work_out(&draft.history, asked, &draft.present, &pending)?;
+        self.take_back_over(draft, plan)
     }
 
-    /// Carries out a plan that somebody saw. The present is saved first. Refused if files changed since it was made.
-    pub fn take_back_as_planned(
-        &self,
-        plan: TakeBackPlan,
-        progress: &dyn Progress,
-    ) -> Result<TakenBack, Error> {
-        progress.stage(Stage::Waiting);
-        let store = self.engine.open_for_writing()?;
-        let _lock = self.lock(&store.dirs)?;
-        self.check_whole(&store)?;
-        let draft = self.draft(&store, false, &plan.held, progress)?;
+    pub(crate) fn take_back_as_planned(&self, plan: TakeBackPlan) -> Result<TakenBack, Error> {
+        self.check_whole()?;
+        let draft = self.draft(false, &plan.held)?;
         if (draft.present.tree, draft.present.modes) != plan.present && !plan.is_empty() {
             return Err(Error::ChangedSincePlan);
         }
-        self.take_back_over(&store, draft, plan, progress)
+        self.take_back_over(draft, plan)
     }
 
     /// Carries out a plan for the present that `draft` found.
     fn take_back_over<'s>(
-        &self,
-        store: &'s OpenStore,
+        &'s self,
         mut draft: Draft<'s>,
         plan: TakeBackPlan,
-        progress: &dyn Progress,
     ) -> Result<TakenBack, Error> {
         if plan.is_empty() {
             return Ok(TakenBack { plan, restored: None });
@@ -104,17 +80,17 @@ impl Project {
         if let Some(exact) = &plan.exact {
             (target, options) = (exact.target.clone(), plan.asked.part());
         } else {
-            (draft, target) = self.make_target(store, draft, &plan, progress)?;
+            (draft, target) = self.make_target(draft, &plan)?;
             options = RestoreOptions::default();
         }
         let task = Task::New(Move::Restore);
-        let restored = self.restore_over(store, draft, &target, &options, &task, progress)?;
+        let restored = self.restore_over(draft, &target, &options, &task)?;
         Ok(TakenBack { plan, restored: Some(Box::new(restored)) })
     }
 
     /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
-    fn held_for(&self, store: &OpenStore, asked: &TakeBack) -> Result<Vec<ObjectId>, Error> {
-        let steps = self.all_steps(store)?;
+    fn held_for(&self, asked: &TakeBack) -> Result<Vec<ObjectId>, Error> {
+        let steps = self.all_steps()?;
         let chosen = asked.steps.pick(&steps);
         let mut held: Vec<ObjectId> = asked.since.iter().map(|since| since.id).collect();
         for step in steps.iter().filter(|step| chosen.contains(&step.number)) {
@@ -131,8 +107,8 @@ impl Project {
     }
 
     /// Refuses to work out anything from files that an interrupted restore left part old, part new.
-    fn check_whole(&self, store: &OpenStore) -> Result<(), Error> {
-        match self.records(store)? {
+    fn check_whole(&self) -> Result<(), Error> {
+        match self.records()? {
             (Some(_), _) => Err(Error::RestoreUnfinished),
             (None, _) => Ok(()),
         }
@@ -140,55 +116,53 @@ impl Project {
 
     /// Saves the present, and finds or makes the checkpoint that the project is to be brought to.
     fn make_target<'s>(
-        &self,
-        store: &'s OpenStore,
+        &'s self,
         mut draft: Draft<'s>,
         plan: &TakeBackPlan,
-        progress: &dyn Progress,
     ) -> Result<(Draft<'s>, Checkpoint), Error> {
         let (history, present) = (&draft.history, &draft.present);
-        if draft.is_anew || self.saved_before(store, history, present, &[])?.is_none() {
+        if draft.is_anew || self.saved_before(history, present, &[])?.is_none() {
             let (held, options) = (draft.held.clone(), before(&plan.reason()));
-            let kept = self.keep(store, draft, &options, Origin::Safety, progress)?;
-            draft = self.draft_of_stored(store, kept.present, held, kept.saved.lost.packs)?;
+            let kept = self.keep(draft, &options, Origin::Safety)?;
+            draft = self.draft_of_stored(kept.present, held, kept.saved.lost.packs)?;
         }
         // What the new checkpoint says about the present, beside its files, may not be stored yet.
         let (present, writer) = (&draft.present, &draft.writer);
         let pending = |id: &ObjectId| writer.read(id);
-        let parts = present_parts(store, present, &pending)?;
-        let side = StoreSide::with_pending(&store.objects, &pending);
+        let parts = self.present_parts(present, &pending)?;
+        let side = StoreSide::with_pending(&self.store.objects, &pending);
         let view = parts.view(present.tree, &side);
         let add = |kind, data: &[u8]| writer.add(kind, data).map_err(Error::from);
         let state = reversal::write_state(&view, &plan.reversed, &add)?;
         drop(parts);
-        let all = draft.history.readable(&store.dirs, &store.objects, &self.id)?;
+        let all = draft.history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
         let changes = plan.reversed.changes.iter();
         let gone = changes.filter(|(_, outcome)| **outcome == Outcome::Gone);
         let gone: Vec<RelPath> = gone.map(|(path, _)| path.clone()).collect();
         // One that left open what was at a path cannot have it removed.
         let same = |c: &Checkpoint| {
             let is_same = c.vouches_for_all() && (c.tree, c.modes) == state;
-            is_same && vouches_for_absence(store, c, &gone)
+            is_same && vouches_for_absence(&self.store, c, &gone)
         };
         if let Some(found) = all.into_iter().find(same) {
             return Ok((draft, found));
         }
         let Draft { history, present, writer, held, losses, .. } = draft;
-        let made = self.publish_merged(store, &history, &present, state, writer, plan.reason())?;
-        Ok((self.draft_of_stored(store, present, held, losses.packs)?, made))
+        let made = self.publish_merged(&history, &present, state, writer, plan.reason())?;
+        Ok((self.draft_of_stored(present, held, losses.packs)?, made))
     }
 
     /// Works out what taking back would do to a present whose objects are in the store or pending.
     fn work_out(
         &self,
-        store: &OpenStore,
         history: &History,
         asked: &TakeBack,
         present: &Present,
         pending: &Pending<'_>,
     ) -> Result<TakeBackPlan, Error> {
-        let told = self.story(store, history, (present.tree, present.modes))?;
-        let mut plan = self.work_out_along(&told, store, history, asked, present, pending)?;
+        let told = self.story(history, (present.tree, present.modes))?;
+        let ground = Ground { operation: self, told: &told, present: Some(present), pending };
+        let mut plan = self.work_out_along(&ground, history, asked, present)?;
         let meant = match asked.since {
             Some(_) => plan.steps.iter().copied().collect(),
             None => asked.steps.pick(&told.steps),
@@ -201,13 +175,12 @@ impl Project {
     /// The same along this story.
     fn work_out_along(
         &self,
-        told: &Story,
-        store: &OpenStore,
+        ground: &Ground<'_>,
         history: &History,
         asked: &TakeBack,
         present: &Present,
-        pending: &Pending<'_>,
     ) -> Result<TakeBackPlan, Error> {
+        let told = ground.told;
         for number in &asked.steps.numbers {
             if told.step(*number).is_none() {
                 return Err(Error::NoSuchStep(WhichStep::Number(*number)));
@@ -260,25 +233,24 @@ impl Project {
                     plan.doubts = doubts_of(told, &sorted.uncertain);
                 }
                 if asked.file_by_file {
-                    plan.reversed = self.whole(store, since, asked, present, pending)?;
-                    self.name_not_held(store, since, present, &mut plan)?;
+                    plan.reversed = self.whole(since, asked, present, ground.pending)?;
+                    self.name_not_held(since, present, &mut plan)?;
                     plan.leave_all(&asked.keep);
                 } else {
                     let part = asked.part();
-                    let exact = self.plan_over(store, history, since, &part, present)?;
+                    let exact = self.plan_over(history, since, &part, present)?;
                     plan.exact = Some(Box::new(exact));
                 }
                 return Ok(plan);
             }
         }
         let Some(sorted) = sorted else { return Err(Error::NoSteps) };
-        let stretches = Stretches { project: self, store, told, present, pending };
-        stretches.name_what_stays(&sorted, &mut plan)?;
-        stretches.name_what_goes(&sorted, &chosen, &mut plan)?;
-        plan.reversed = self.reverse(store, told, &sorted, asked, present, pending)?;
+        ground.name_what_stays(&sorted, &mut plan)?;
+        ground.name_what_goes(&sorted, &chosen, &mut plan)?;
+        plan.reversed = ground.reverse(&sorted, asked)?;
         let begins = first.and_then(|first| told.line.points[first].checkpoint.as_ref());
         if let Some(from) = asked.since.as_ref().or(begins) {
-            self.name_not_held(store, from, present, &mut plan)?;
+            self.name_not_held(from, present, &mut plan)?;
         }
         plan.leave_all(&asked.keep);
         let Sorted { steps, uncertain, .. } = sorted;
@@ -291,7 +263,6 @@ impl Project {
     /// nothing about them. Refused if there are no others.
     fn name_not_held(
         &self,
-        store: &OpenStore,
         from: &Checkpoint,
         present: &Present,
         plan: &mut TakeBackPlan,
@@ -299,7 +270,7 @@ impl Project {
         if plan.asked.paths.is_empty() {
             return Ok(());
         }
-        let prepared = self.prepare(store, from, &plan.asked.part(), present)?;
+        let prepared = self.prepare(from, &plan.asked.part(), present)?;
         // A path that came and went between steps is known all the same.
         if plan.asked.since.is_some() {
             prepared.check_known()?;
@@ -324,15 +295,14 @@ impl Project {
     /// Everything that leads from the present to a checkpoint, file by file.
     fn whole(
         &self,
-        store: &OpenStore,
         target: &Checkpoint,
         asked: &TakeBack,
         present: &Present,
         pending: &Pending<'_>,
     ) -> Result<Reversed, Error> {
-        let side = StoreSide::with_pending(&store.objects, pending);
-        let target_parts = parts_of(self, store, target, target.modes, pending)?;
-        let present_parts = present_parts(store, present, pending)?;
+        let side = StoreSide::with_pending(&self.store.objects, pending);
+        let target_parts = self.parts_of(target, target.modes, pending)?;
+        let present_parts = self.present_parts(present, pending)?;
         let now = present_parts.view(present.tree, &side);
         let run = Run { from: target_parts.view(target.tree, &side), to: now };
         let request = Request {
@@ -345,9 +315,7 @@ impl Project {
         Ok(reversal::reverse(&request)?)
     }
 
-    /// Is work of agents remembered that was done after this checkpoint? Without looking at the files.
-    pub fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool, Error> {
-        let store = self.read_store()?;
+    pub(crate) fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool, Error> {
         let is_later = |step: &Step| {
             let ends_later = match step.end {
                 StepEnd::Open => true,
@@ -359,35 +327,22 @@ impl Project {
             };
             ends_later && !step.kind.is_move()
         };
-        Ok(self.all_steps(&store)?.iter().any(is_later))
+        Ok(self.all_steps()?.iter().any(is_later))
     }
+}
 
-    fn reverse(
-        &self,
-        store: &OpenStore,
-        told: &Story,
-        sorted: &Sorted,
-        asked: &TakeBack,
-        present: &Present,
-        pending: &Pending<'_>,
-    ) -> Result<Reversed, Error> {
-        let pending = told.pending(pending);
-        let side = StoreSide::with_pending(&store.objects, &pending);
-        let last = told.line.points.len() - 1;
-        let mut parts: BTreeMap<usize, StateParts> = BTreeMap::new();
-        for point in sorted.runs.iter().flat_map(|(from, to)| [*from, *to]) {
-            if !parts.contains_key(&point) && point != last {
-                parts.insert(point, told.parts(self, store, point)?);
-            }
-        }
-        parts.insert(last, present_parts(store, present, &pending)?);
-        let view = |point: usize| parts[&point].view(told.line.points[point].state.0, &side);
-        let runs: Vec<Run<'_>> = sorted
-            .runs
-            .iter()
-            .rev()
-            .map(|(from, to)| Run { from: view(*from), to: view(*to) })
-            .collect();
+impl Ground<'_> {
+    /// Takes the runs out of the present.
+    fn reverse(&self, sorted: &Sorted, asked: &TakeBack) -> Result<Reversed, Error> {
+        let pending = self.told.pending(self.pending);
+        let side = StoreSide::with_pending(&self.operation.store.objects, &pending);
+        let points = &self.told.line.points;
+        let last = points.len() - 1;
+        let parts = self.parts_of_runs(sorted, last)?;
+        let view = |point: usize| parts[&point].view(points[point].state.0, &side);
+        let runs = sorted.runs.iter().rev();
+        let runs: Vec<Run<'_>> =
+            runs.map(|(from, to)| Run { from: view(*from), to: view(*to) }).collect();
         let request = Request {
             present: view(last),
             runs: &runs,

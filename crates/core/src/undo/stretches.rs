@@ -2,30 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use herma_diff::{Pending, StoreSide};
+use herma_diff::StoreSide;
 use herma_reversal as reversal;
 use herma_store::RelPath;
-use herma_worktree::present::Present;
 use herma_worktree::receipt::why_left_out;
 
-use crate::engine::Project;
-use crate::engine::open::OpenStore;
 use crate::error::Error;
+use crate::timeline::Ground;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
-use crate::timeline::{StateParts, Story, present_parts};
 use crate::undo::plan::TakeBackPlan;
 
-/// A timeline up to the present, and where its objects are.
-pub(crate) struct Stretches<'s> {
-    pub(crate) project: &'s Project,
-    pub(crate) store: &'s OpenStore,
-    pub(crate) told: &'s Story,
-    pub(crate) present: &'s Present,
-    pub(crate) pending: &'s Pending<'s>,
-}
-
-impl Stretches<'_> {
+impl Ground<'_> {
     /// Notes which files others changed, as far as they are within what was asked for.
     pub(crate) fn name_what_stays(
         &self,
@@ -69,17 +57,14 @@ impl Stretches<'_> {
         Ok(())
     }
 
-    /// The files that are others at the two ends of a stretch.
+    /// What changed along a stretch, modes as well.
     fn changed_in(&self, stretch: usize, scope: &[RelPath]) -> Result<Vec<RelPath>, Error> {
-        let pending = self.told.pending(self.pending);
-        let side = StoreSide::with_pending(&self.store.objects, &pending);
+        let mut paths = self.changes_in(stretch, scope)?;
         let points = &self.told.line.points;
         let (old, new) = (points[stretch].state, points[stretch + 1].state);
-        let mut changes = herma_diff::compare(Some((&side, old.0)), Some((&side, new.0)), scope)?;
-        let (told, present) = (self.told, Some(self.present));
-        told.take_out_foreign(self.store, stretch, present, &mut changes);
-        let mut paths: Vec<RelPath> = changes.into_iter().map(|change| change.path).collect();
         if old.1 != new.1 {
+            let pending = self.told.pending(self.pending);
+            let side = StoreSide::with_pending(&self.operation.store.objects, &pending);
             let (before, after) = (self.parts(stretch)?, self.parts(stretch + 1)?);
             let (before, after) = (before.view(old.0, &side), after.view(new.0, &side));
             let is_asked = |path: &RelPath| {
@@ -101,13 +86,5 @@ impl Stretches<'_> {
             paths.retain(|path| why_left_out(&left_out, path).is_none());
         }
         Ok(())
-    }
-
-    fn parts(&self, point: usize) -> Result<StateParts, Error> {
-        if self.told.line.points[point].checkpoint.is_some() {
-            return self.told.parts(self.project, self.store, point);
-        }
-        let pending = self.told.pending(self.pending);
-        present_parts(self.store, self.present, &pending)
     }
 }
