@@ -1,5 +1,6 @@
 //! Names of things: objects by their SHA-1, projects by the hash of their path.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -7,7 +8,8 @@ use std::path::Path;
 use sha2::Digest;
 
 /// The name of a git object: the SHA-1 of its kind, size and content.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ObjectId([u8; 20]);
 
 impl ObjectId {
@@ -76,6 +78,20 @@ fn hex_value(digit: u8) -> Option<u8> {
         b'0'..=b'9' => Some(digit - b'0'),
         b'a'..=b'f' => Some(digit - b'a' + 10),
         _ => None,
+    }
+}
+
+impl From<ObjectId> for String {
+    fn from(id: ObjectId) -> Self {
+        id.to_hex()
+    }
+}
+
+impl TryFrom<String> for ObjectId {
+    type Error = &'static str;
+
+    fn try_from(hex: String) -> Result<Self, Self::Error> {
+        Self::from_hex(hex.as_bytes()).ok_or("no object id")
     }
 }
 

@@ -4,6 +4,7 @@
 //! the file system. What it refuses can never be written by a restore, so a save does not take it in
 //! either.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use bstr::{BStr, ByteSlice};
@@ -101,7 +102,8 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// A path relative to a project root, every component checked. Empty means the root itself.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct RelPath(Vec<u8>);
 
 impl RelPath {
@@ -167,6 +169,20 @@ impl RelPath {
         other.is_root()
             || self.0 == other.0
             || (self.0.starts_with(&other.0) && self.0.get(other.0.len()) == Some(&b'/'))
+    }
+}
+
+impl From<RelPath> for Vec<u8> {
+    fn from(path: RelPath) -> Self {
+        path.0
+    }
+}
+
+impl TryFrom<Vec<u8>> for RelPath {
+    type Error = BadName;
+
+    fn try_from(path: Vec<u8>) -> Result<Self, BadName> {
+        Self::new(path)
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn arrival(project: &Project, intent: &Intent, record: &UndoRecord) -
     let found = left.as_ref().and_then(find);
     Arrival {
         at: record.position.map(ObjectId::to_hex),
-        alone: found.is_some_and(|found| record.result == Some((found.tree, found.modes))),
+        alone: found.is_some_and(|found| record.is_current((found.tree, found.modes))),
         left,
     }
 }

@@ -5,20 +5,21 @@
 
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
-use herma_store::{ObjectId, RelPath};
+use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::records::undo::{Move, UndoRecord};
-use crate::records::{read_record, undo as record};
+use crate::records::{Version, encode, read_record};
 use crate::types::asked::RestoreOptions;
 
 pub(crate) const FILE: &str = "journal";
-const VERSION: u32 = 1;
 
 /// What a restore in progress set out to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
+    /// The version of the record.
+    pub version: Version,
     /// Part of the names of its temporary files.
     pub token: u32,
     /// The checkpoint of the state before.
@@ -26,6 +27,7 @@ pub struct Journal {
     /// The checkpoint to bring back.
     pub target: ObjectId,
     /// What part of it.
+    #[serde(flatten)]
     pub options: RestoreOptions,
     /// When it began, in seconds since 1970.
     pub started: i64,
@@ -33,20 +35,6 @@ pub struct Journal {
     pub by: Move,
     /// Where they stood before it.
     pub undo: UndoRecord,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Form {
-    version: u32,
-    token: u32,
-    safety: String,
-    target: String,
-    /// Bytes, because a path need not be text.
-    paths: Vec<Vec<u8>>,
-    keep: Vec<Vec<u8>>,
-    started: i64,
-    by: Move,
-    undo: record::Form,
 }
 
 impl Journal {
@@ -60,20 +48,7 @@ impl Journal {
 
     /// The journal in these bytes, if it is one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let form: Form = serde_json::from_slice(bytes).ok()?;
-        let paths = |list: Vec<Vec<u8>>| {
-            list.into_iter().map(RelPath::new).collect::<Result<Vec<_>, _>>().ok()
-        };
-        (form.version == VERSION).then_some(())?;
-        Some(Self {
-            token: form.token,
-            safety: ObjectId::from_hex(form.safety.as_bytes())?,
-            target: ObjectId::from_hex(form.target.as_bytes())?,
-            options: RestoreOptions { paths: paths(form.paths)?, keep: paths(form.keep)? },
-            started: form.started,
-            by: form.by,
-            undo: UndoRecord::from_form(&form.undo)?,
-        })
+        serde_json::from_slice(bytes).ok()
     }
 
     /// The checkpoint of the state before, out of a journal that may be damaged elsewhere.
@@ -85,25 +60,7 @@ impl Journal {
 
     /// Makes the journal durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
-        let text = self.encode();
-        Ok(write_file(tmp, dir, FILE, &text, Durability::Synced)?)
-    }
-
-    /// The bytes of the file.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
-        let form = Form {
-            version: VERSION,
-            token: self.token,
-            safety: self.safety.to_hex(),
-            target: self.target.to_hex(),
-            paths: bytes(&self.options.paths),
-            keep: bytes(&self.options.keep),
-            started: self.started,
-            by: self.by,
-            undo: self.undo.to_form(),
-        };
-        serde_json::to_vec(&form).expect("numbers, strings and bytes always serialise")
+        Ok(write_file(tmp, dir, FILE, &encode(self), Durability::Synced)?)
     }
 
     /// Closes the journal: the restore is complete.
@@ -147,6 +104,8 @@ pub fn parse_temp_name(name: &[u8], token: u32) -> Option<TempKind> {
 
 #[cfg(test)]
 mod tests {
+    use herma_store::RelPath;
+
     use super::*;
 
     #[test]
@@ -154,6 +113,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open(temp.path()).unwrap();
         let journal = Journal {
+            version: Version,
             token: 7,
             safety: ObjectId::EMPTY_TREE,
             target: ObjectId::NULL,

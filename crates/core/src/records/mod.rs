@@ -12,7 +12,33 @@ pub mod undo;
 
 use herma_fs::{Dir, Errno};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Error;
+
+/// The version of a record: what says another one is not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Version;
+
+impl From<Version> for u32 {
+    fn from(_: Version) -> Self {
+        1
+    }
+}
+
+impl TryFrom<u32> for Version {
+    type Error = &'static str;
+
+    fn try_from(number: u32) -> Result<Self, Self::Error> {
+        if number == 1 { Ok(Self) } else { Err("another version") }
+    }
+}
+
+/// A record as it is written.
+pub(crate) fn encode(record: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(record).expect("strings and numbers always serialise")
+}
 
 /// Where the last look is noted, in a project's own directory.
 pub(crate) const LOOK: &str = "look";

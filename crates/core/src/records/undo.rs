@@ -14,16 +14,16 @@ use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::records::read_record;
+use crate::records::{Version, encode, read_record};
 
 const FILE: &str = "undo";
-const VERSION: u32 = 1;
 /// Older states are forgotten; their checkpoints stay in the list.
 pub(crate) const MAX_UNDO_STATES: usize = 200;
 
 /// How the project came to be as it is, as far as restores are concerned.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoRecord {
+    pub(crate) version: Version,
     /// The states before this one, the latest last.
     pub past: Vec<ObjectId>,
     /// States undo left behind, the latest last.
@@ -33,14 +33,18 @@ pub struct UndoRecord {
     /// The checkpoint of the state it left: together they have all that was on disk then, whatever the rules say by now.
     pub left: Option<ObjectId>,
     /// Did it bring back all of that checkpoint, as far as the checkpoint vouches for it?
+    #[serde(default)]
     pub whole: bool,
     /// The state the last restore ended in, with what is as in one of the two, whatever the rules say.
-    pub result: Option<StateIds>,
+    pub tree: Option<ObjectId>,
+    /// The modes of that state.
+    pub modes: Option<ObjectId>,
     /// The newest checkpoint at that time: while it still is, nothing was saved since.
     pub newest: Option<ObjectId>,
     /// Its place in the order of saving, by which newer ones are known when it is gone.
     pub order: Option<u64>,
     /// How many restores have come to their end: what was begun at one number and finds the next is done.
+    #[serde(default)]
     pub moves: u64,
 }
 
@@ -56,26 +60,6 @@ pub enum Move {
     Redo,
 }
 
-/// The record as it is written.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Form {
-    version: u32,
-    past: Vec<String>,
-    future: Vec<String>,
-    position: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    left: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    whole: bool,
-    tree: Option<String>,
-    modes: Option<String>,
-    newest: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    order: Option<u64>,
-    #[serde(default)]
-    moves: u64,
-}
-
 impl UndoRecord {
     /// Reads the record; a missing or damaged one says that nothing was restored yet.
     pub fn read(dir: &Dir) -> Result<Self, Error> {
@@ -85,53 +69,12 @@ impl UndoRecord {
 
     /// The record in these bytes, if it is one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        Self::from_form(&serde_json::from_slice(bytes).ok()?)
-    }
-
-    pub(crate) fn from_form(form: &Form) -> Option<Self> {
-        let id = |hex: &String| ObjectId::from_hex(hex.as_bytes());
-        (form.version == VERSION).then_some(())?;
-        let modes = form.modes.as_ref().and_then(id);
-        Some(Self {
-            past: form.past.iter().map(id).collect::<Option<_>>()?,
-            future: form.future.iter().map(id).collect::<Option<_>>()?,
-            position: form.position.as_ref().and_then(id),
-            left: form.left.as_ref().and_then(id),
-            whole: form.whole,
-            result: form.tree.as_ref().and_then(id).map(|tree| (tree, modes)),
-            newest: form.newest.as_ref().and_then(id),
-            order: form.order,
-            moves: form.moves,
-        })
-    }
-
-    pub(crate) fn to_form(&self) -> Form {
-        let last = |ids: &[ObjectId]| {
-            ids[ids.len().saturating_sub(MAX_UNDO_STATES)..].iter().map(|id| id.to_hex()).collect()
-        };
-        Form {
-            version: VERSION,
-            past: last(&self.past),
-            future: last(&self.future),
-            position: self.position.map(ObjectId::to_hex),
-            left: self.left.map(ObjectId::to_hex),
-            whole: self.whole,
-            tree: self.result.map(|(tree, _)| tree.to_hex()),
-            modes: self.result.and_then(|(_, modes)| modes).map(ObjectId::to_hex),
-            newest: self.newest.map(ObjectId::to_hex),
-            order: self.order,
-            moves: self.moves,
-        }
+        serde_json::from_slice(bytes).ok()
     }
 
     /// Makes the record durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
-        Ok(write_file(tmp, dir, FILE, &self.encode(), Durability::Synced)?)
-    }
-
-    /// The bytes of the file.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.to_form()).expect("strings always serialise")
+        Ok(write_file(tmp, dir, FILE, &encode(self), Durability::Synced)?)
     }
 
     /// The record after a restore from `before` to `target` that ended in `result`. Its past is up to date.
@@ -189,13 +132,17 @@ impl UndoRecord {
         self.left = Some(left);
         self.whole = false;
         self.position = Some(at);
-        self.result = Some(result);
+        (self.tree, self.modes) = (Some(result.0), result.1);
+        for states in [&mut self.past, &mut self.future] {
+            let surplus = states.len().saturating_sub(MAX_UNDO_STATES);
+            states.drain(..surplus);
+        }
         self.moves = self.moves.wrapping_add(1);
         self
     }
 
     /// Is the project still as the last restore left it?
     pub fn is_current(&self, present: StateIds) -> bool {
-        self.result == Some(present)
+        (self.tree, self.modes) == (Some(present.0), present.1)
     }
 }

@@ -1,6 +1,7 @@
 //! Carrying out a restore: change the files, look whether they received, note how to get back.
 
 use crate::engine::operation::Operation;
+use crate::records::Version;
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
@@ -39,6 +40,7 @@ impl Operation<'_> {
         let token = self.token();
         let journal = match task {
             Task::New(by) => Journal {
+                version: Version,
                 token,
                 safety: safety.checkpoint.id,
                 target: target.id,

@@ -71,7 +71,6 @@ impl NewState {
 }
 
 impl Operation<'_> {
-    #[expect(clippy::too_many_arguments, reason = "one step of one operation, called once")]
     pub(crate) fn publish(
         &self,
         history: &History,

@@ -4,6 +4,7 @@
 //! locked: other steps may begin and end, and whoever looks at the timeline later sees that they overlapped.
 
 use crate::engine::operation::Operation;
+use crate::records::Version;
 use crate::records::step::record::cut_name;
 use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
@@ -80,6 +81,7 @@ impl Operation<'_> {
         let number = log.next_number();
         start.within = outer_step(log, &start)?;
         let step = Step {
+            version: Version,
             number,
             kind,
             before: Moment { checkpoint: before.id, sequence: before.sequence, next_step: number },
@@ -273,6 +275,7 @@ impl Operation<'_> {
         let is_merged = target.origin == Origin::Merged;
         let made_for = is_merged.then(|| target.subject().to_string());
         let step = Step {
+            version: Version,
             number,
             kind,
             start: StepStart { command: made_for, ..StepStart::default() },

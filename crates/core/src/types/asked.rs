@@ -1,9 +1,10 @@
 //! What a caller asks for.
 
 use herma_store::RelPath;
+use serde::{Deserialize, Serialize};
 
 /// What part of a checkpoint to bring back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreOptions {
     /// Only these files and directories; empty means everything.
     pub paths: Vec<RelPath>,

@@ -2,12 +2,14 @@
 
 use bstr::BString;
 use herma_store::{ObjectId, RelPath};
+use serde::{Deserialize, Serialize};
 
 use crate::types::clock::Timestamp;
 use crate::types::message;
 
 /// Who asked for a checkpoint, and while doing what.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Facts {
     /// The agent's name.
     pub agent: Option<String>,
@@ -18,6 +20,7 @@ pub struct Facts {
     /// The tool about to run.
     pub tool: Option<String>,
     /// How far the conversation had come.
+    #[serde(skip)]
     pub transcript: Option<Transcript>,
 }
 

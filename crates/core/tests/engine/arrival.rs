@@ -14,12 +14,12 @@ use super::reviewed::{restore_when, restore_while};
 /// The state the last restore noted is the one that is found by whoever reads everything anew.
 #[track_caller]
 fn assert_noted_state_is_the_present(p: &TestProject) {
-    let noted = p.project().undo_record().unwrap().result;
+    let noted = p.project().undo_record().unwrap();
     p.forget_cache();
     let options = SaveOptions { rehash: true, ..SaveOptions::default() };
     let saved = p.project().save_with(&options, &NoProgress).unwrap();
-    let found = (saved.checkpoint.tree, saved.checkpoint.modes);
-    assert_eq!(noted, Some(found));
+    let found = (Some(saved.checkpoint.tree), saved.checkpoint.modes);
+    assert_eq!((noted.tree, noted.modes), found);
 }
 
 /// Directories of which a restore changes some and leaves others alone.

@@ -196,6 +196,7 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
     let state = p.store().join("herma/projects").join(project.id().as_str());
     let state = herma_fs::Dir::open(&state).unwrap();
     let journal = herma_core::records::journal::Journal {
+        version: herma_core::records::Version,
         token: 1,
         safety: second.id,
         target: first.id,

@@ -10,6 +10,9 @@ pub(crate) mod marks;
 pub mod outside;
 pub(crate) mod record;
 
+use serde::{Deserialize, Serialize};
+
+use crate::records::Version;
 use herma_fs::process::TempName;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::reason::Reason;
@@ -24,7 +27,8 @@ const MAX_CALL_SECONDS: i64 = 3600;
 const MAX_RUN_SECONDS: i64 = 24 * 3600;
 
 /// What kind of step it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StepKind {
     /// A tool call of an agent.
     Tool,
@@ -50,12 +54,6 @@ impl StepKind {
         }
     }
 
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        [Self::Tool, Self::Run, Self::Restore, Self::Undo, Self::Redo]
-            .into_iter()
-            .find(|kind| kind.word() == word)
-    }
-
     /// Is it one of Herma's own moves between states, rather than work?
     pub const fn is_move(self) -> bool {
         matches!(self, Self::Restore | Self::Undo | Self::Redo)
@@ -63,9 +61,11 @@ impl StepKind {
 }
 
 /// What an agent is about to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct StepStart {
     /// Who asks, in which conversation.
+    #[serde(flatten)]
     pub facts: Facts,
     /// The agent's own id of the tool call.
     pub call: Option<String>,
@@ -85,7 +85,7 @@ pub struct StepStart {
 }
 
 /// A moment in the life of a project: what was the newest checkpoint, and which step would come next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// The checkpoint that held the state.
     pub checkpoint: ObjectId,
@@ -96,7 +96,8 @@ pub struct Moment {
 }
 
 /// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", content = "after", rename_all = "lowercase")]
 pub enum StepEnd {
     /// Not yet.
     Open,
@@ -151,19 +152,23 @@ impl Doubt {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
+    pub(crate) version: Version,
     /// Its number in this project, which no other step ever gets.
     pub number: u64,
     /// What kind of step it is.
     pub kind: StepKind,
     /// What was to be done.
+    #[serde(flatten)]
     pub start: StepStart,
     /// The state before.
     pub before: Moment,
     /// The state after.
+    #[serde(flatten)]
     pub end: StepEnd,
     /// The part of the project that one of Herma's own moves was about.
+    #[serde(flatten, with = "Part")]
     pub part: RestoreOptions,
     /// When it began, in seconds since 1970.
     pub started: i64,
@@ -172,17 +177,31 @@ pub struct Step {
     /// The process that is going to end it, if it is known.
     pub owner: Option<String>,
     /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
+    #[serde(default)]
     pub late: bool,
     /// What no checkpoint holds, as it was when the step began; until somebody says how it ended.
+    #[serde(default, deserialize_with = "record::unless_newer")]
     pub(crate) watched: Sighting,
     /// What it changed that no checkpoint holds.
+    #[serde(default, deserialize_with = "record::unless_newer")]
     pub outside: Outside,
     /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
     pub rules: Option<StepRules>,
 }
 
+/// What part a restore brought back, as a step's record has it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "RestoreOptions")]
+struct Part {
+    #[serde(rename = "only", default)]
+    paths: Vec<RelPath>,
+    #[serde(default)]
+    keep: Vec<RelPath>,
+}
+
 /// Rules about what is left out that are in no checkpoint, as they were when a step began.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct StepRules {
     /// The setting `exclude`.
     pub exclude: Vec<String>,

@@ -3,17 +3,13 @@
 //! Records are for people and for attribution; what they quote from outside is cut to a bearable length,
 //! and what cannot be read is a step nobody knows of.
 
-use herma_store::{ObjectId, RelPath};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
-use crate::records::step::outside::Outside;
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Facts;
+use super::{Step, StepStart};
+use crate::records;
 
-const VERSION: u32 = 1;
 /// Names and ids longer than this are cut.
 const MAX_NAME: usize = 300;
 /// Of a prompt, the beginning is enough to recognise it.
@@ -22,95 +18,6 @@ const MAX_COMMAND: usize = 2000;
 const MAX_PATHS: usize = 50;
 /// No record is larger.
 pub(crate) const MAX_RECORD: u64 = 1 << 18;
-
-#[derive(Serialize, Deserialize)]
-struct Form {
-    version: u32,
-    number: u64,
-    kind: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    paths: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prompt: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    within: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sub_agent: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    also_in: Vec<String>,
-    before: MomentForm,
-    state: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<MomentForm>,
-    started: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    owner: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    late: bool,
-    /// Bytes, because a path need not be text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    only: Vec<Vec<u8>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    keep: Vec<Vec<u8>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    watched: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    outside: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rules: Option<RulesForm>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RulesForm {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    exclude: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    include: Vec<String>,
-    /// Bytes, because a pattern need not be text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    info_exclude: Vec<u8>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MomentForm {
-    checkpoint: String,
-    sequence: u64,
-    next_step: u64,
-}
-
-impl From<&Moment> for MomentForm {
-    fn from(moment: &Moment) -> Self {
-        Self {
-            checkpoint: moment.checkpoint.to_hex(),
-            sequence: moment.sequence,
-            next_step: moment.next_step,
-        }
-    }
-}
-
-impl MomentForm {
-    fn read(&self) -> Option<Moment> {
-        Some(Moment {
-            checkpoint: ObjectId::from_hex(self.checkpoint.as_bytes())?,
-            sequence: self.sequence,
-            next_step: self.next_step,
-        })
-    }
-}
 
 impl StepStart {
     /// The same, with everything cut to what a record holds. Cutting before looking something up finds
@@ -169,124 +76,45 @@ fn excerpt(text: &mut String, limit: usize) {
     }
 }
 
-/// Writes a step.
+/// A step as it is written.
 pub(crate) fn encode(step: &Step) -> Vec<u8> {
-    let StepStart { facts, call, command, paths, prompt, within, sub_agent, also_in } =
-        step.start.clone().cut();
-    let bytes = |list: &[RelPath]| list.iter().map(|p| p.as_bytes().to_vec()).collect();
-    let form = Form {
-        version: VERSION,
-        number: step.number,
-        kind: step.kind.word().to_owned(),
-        agent: facts.agent,
-        session: facts.session,
-        turn: facts.turn,
-        tool: facts.tool,
-        call,
-        command,
-        paths,
-        prompt,
-        within,
-        sub_agent,
-        also_in,
-        before: MomentForm::from(&step.before),
-        state: step.end.word().to_owned(),
-        after: step.end.moment().map(MomentForm::from),
-        started: step.started,
-        ended: step.ended,
-        owner: step.owner.clone(),
-        late: step.late,
-        only: bytes(&step.part.paths),
-        keep: bytes(&step.part.keep),
-        watched: (!step.watched.is_empty()).then(|| to_value(&step.watched)),
-        outside: (step.outside != Outside::default()).then(|| to_value(&step.outside)),
-        rules: step.rules.clone().map(|rules| RulesForm {
-            exclude: rules.exclude,
-            include: rules.include,
-            info_exclude: rules.info_exclude,
-        }),
-    };
-    serde_json::to_vec(&form).expect("strings and numbers always serialise")
+    records::encode(&Step { start: step.start.clone().cut(), ..step.clone() })
 }
 
-fn to_value(noted: &impl Serialize) -> Value {
-    serde_json::to_value(noted).expect("strings and numbers always serialise")
+/// What a newer version noted otherwise costs only that.
+pub(super) fn unless_newer<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    from: D,
+) -> Result<T, D::Error> {
+    let value = Option::<Value>::deserialize(from)?;
+    Ok(value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default())
 }
 
-/// What was noted beside a step. What a newer version notes in another way is not known here; the step still is.
-fn noted<T: DeserializeOwned + Default>(value: Option<Value>) -> T {
-    let read = value.and_then(|value| serde_json::from_value(value).ok());
-    read.unwrap_or_default()
-}
-
-/// Reads a step; `None` if these bytes are not one.
+/// The step that was written so, if it is one.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
-    let form: Form = serde_json::from_slice(bytes).ok()?;
-    (form.version == VERSION).then_some(())?;
-    let after = match &form.after {
-        Some(after) => Some(after.read()?),
-        None => None,
-    };
-    let end = match (form.state.as_str(), after) {
-        ("open", None) => StepEnd::Open,
-        ("unchanged", Some(moment)) => StepEnd::Unchanged(moment),
-        ("changed", Some(moment)) => StepEnd::Changed(moment),
-        ("unknown", Some(moment)) => StepEnd::Unknown(moment),
-        _ => return None,
-    };
-    let paths = |list: Vec<Vec<u8>>| {
-        let paths: Result<Vec<_>, _> = list.into_iter().map(RelPath::new).collect();
-        paths.ok()
-    };
-    // A step is part of an earlier one or of none.
-    let within = form.within.filter(|outer| *outer < form.number);
-    let start = StepStart {
-        facts: Facts {
-            agent: form.agent,
-            session: form.session,
-            turn: form.turn,
-            tool: form.tool,
-            transcript: None,
-        },
-        call: form.call,
-        command: form.command,
-        paths: form.paths,
-        prompt: form.prompt,
-        within,
-        sub_agent: form.sub_agent,
-        also_in: form.also_in,
-    };
-    Some(Step {
-        number: form.number,
-        kind: StepKind::from_word(&form.kind)?,
-        start: start.cut(),
-        before: form.before.read()?,
-        end,
-        part: RestoreOptions { paths: paths(form.only)?, keep: paths(form.keep)? },
-        started: form.started,
-        ended: form.ended,
-        owner: form.owner,
-        late: form.late,
-        watched: noted(form.watched),
-        outside: noted(form.outside),
-        rules: form.rules.map(|rules| StepRules {
-            exclude: rules.exclude,
-            include: rules.include,
-            info_exclude: rules.info_exclude,
-        }),
-    })
+    let mut step: Step = serde_json::from_slice(bytes).ok()?;
+    step.start = step.start.cut();
+    step.start.within = step.start.within.filter(|outer| *outer < step.number);
+    Some(step)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use herma_store::{ObjectId, RelPath};
     use herma_worktree::reason::Reason;
 
     use super::*;
-    use crate::records::step::outside::{LeftOutThen, OutsideChange, OutsideWhat, Sighting};
+    use crate::records::Version;
+    use crate::records::step::outside::{
+        LeftOutThen, Outside, OutsideChange, OutsideWhat, Sighting,
+    };
+    use crate::records::step::{Moment, StepEnd, StepKind, StepRules};
+    use crate::types::asked::RestoreOptions;
+    use crate::types::checkpoint::Facts;
 
     pub(crate) fn step() -> Step {
         let moment = |sequence| Moment { checkpoint: ObjectId::EMPTY_TREE, sequence, next_step: 7 };
         Step {
+            version: Version,
             number: 6,
             kind: StepKind::Tool,
             start: StepStart {

@@ -155,11 +155,6 @@ impl Sighting {
         let watched = files.map(|seen| LeftOutThen::new(&seen.path, seen.reason));
         watched.chain(self.quiet.iter().cloned())
     }
-
-    /// Is there nothing to watch?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.repositories.is_empty() && self.quiet.is_empty()
-    }
 }
 
 impl Seen {
