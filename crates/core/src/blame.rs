@@ -19,7 +19,6 @@ use herma_diff::lines::origins::line_origins;
 use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
-use herma_worktree::present::ScanError;
 
 use crate::error::{AuthorshipError, Error};
 use crate::records::step::{LineAuthor, Step};
@@ -83,9 +82,7 @@ impl Operation<'_> {
         let versions = told.versions(path)?;
         let mut carried = Carried::new(&told, &versions);
         for version in 0..versions.len() {
-            if progress.is_cancelled() {
-                return Err(ScanError::Cancelled.into());
-            }
+            progress.check()?;
             carried.take(version)?;
         }
         let (origins, lines) = (carried.origins, carried.lines);

@@ -204,7 +204,7 @@ impl Project {
 
     /// Which ids of checkpoints became which, because something was purged from them.
     pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
-        self.if_stored(Operation::rewritten)
+        self.if_stored(|operation| operation.store.rewritten(&self.id))
     }
 
     /// Gives a checkpoint a name.

@@ -39,7 +39,7 @@ pub use patch::quote::quote;
 pub use renames::{Detected, RenameOptions};
 pub use stat::{Budget, FileStat, Stats};
 pub use store_side::{Pending, StoreSide};
-pub use trees::compare;
+pub use trees::{compare, entry_at};
 
 /// One state of a project that can be compared: a checkpoint's trees in the store, or the present
 /// files.

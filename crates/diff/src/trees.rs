@@ -213,6 +213,23 @@ fn file_state(entry: Option<&TreeEntry>) -> Option<FileState> {
         .map(|entry| FileState { mode: entry.mode, id: entry.id })
 }
 
+/// What is at a path of a state.
+pub fn entry_at(
+    side: &dyn Side,
+    tree: ObjectId,
+    path: &RelPath,
+) -> Result<Option<(EntryMode, ObjectId)>, DiffError> {
+    let mut dir = RelPath::root();
+    let mut here = Some((EntryMode::Directory, tree));
+    for name in path.components() {
+        let Some((EntryMode::Directory, id)) = here else { return Ok(None) };
+        let entries = side.entries(&dir, &id)?;
+        here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
+        dir = dir.join(name);
+    }
+    Ok(here)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 //! checkpoint's refs go, and git's `shallow` file says where history is cut.
 
 use crate::engine::operation::Operation;
+use herma_fs::publish::Durability;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
@@ -160,7 +161,9 @@ pub(crate) fn note_missing(
         return Ok(());
     }
     let _lock = lock_project(&store.dirs, &project.id, UNATTENDED_WAIT)?;
-    store.change_identity(&project.id, |identity| identity.set_missing_since(wanted))
+    let mut identity = store.identity(&project.id);
+    identity.set_missing_since(wanted);
+    store.write_identity(&project.id, &identity, Durability::Synced)
 }
 
 /// Puts a time right that cannot be: it would keep a project from ever being cleaned up, or have it
@@ -170,7 +173,9 @@ pub(crate) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), 
         return Ok(());
     };
     let _lock = lock_project(&store.dirs, project, UNATTENDED_WAIT)?;
-    store.change_identity(project, |identity| identity.set_last_touch(now))
+    let mut identity = store.identity(project);
+    identity.set_last_touch(now);
+    store.write_identity(project, &identity, Durability::Synced)
 }
 
 /// Forgets steps of which both checkpoints are gone. One that is under way is remembered as long as somebody

@@ -356,9 +356,6 @@ fn weigh_and_plan(
     facts.object_bytes += lengths.total;
     facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
     progress.stage(Stage::Marking);
-    let go_on = |count| {
-        progress.files(count, None);
-        !progress.is_cancelled()
-    };
+    let go_on = |done| progress.goes_on(done);
     plan(facts, limits, &mut |checkpoints| lengths.shares(&store.objects, checkpoints, &go_on))
 }

@@ -7,6 +7,7 @@ pub(crate) mod lock;
 pub(crate) mod open;
 pub(crate) mod operation;
 
+use herma_worktree::present::ScanError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,6 +80,17 @@ pub trait Progress: Sync {
     /// Should the engine stop?
     fn is_cancelled(&self) -> bool {
         false
+    }
+
+    /// An error if whoever waits does not want it any more.
+    fn check(&self) -> Result<(), ScanError> {
+        if self.is_cancelled() { Err(ScanError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Tells how many were looked at, and asks whether to go on.
+    fn goes_on(&self, done: u64) -> bool {
+        self.files(done, None);
+        !self.is_cancelled()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Opening the store for one operation.
 
+use crate::engine::Project;
 use crate::engine::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +17,7 @@ use herma_store::refs::scheme::mirror_ref;
 use herma_store::{ObjectId, ProjectId, layout};
 use herma_worktree::stat_cache::StatCache;
 
-use super::{Engine, Project};
+use super::Engine;
 use crate::directory::{Identity, Place};
 use crate::engine::lock::lock_project;
 use crate::error::Error;
@@ -52,19 +53,26 @@ impl OpenStore {
         found.unwrap_or_default()
     }
 
-    /// Changes `projects/<id>.json`. The caller holds the project's lock.
-    pub(crate) fn change_identity(
+    /// Writes `projects/<id>.json`. The caller holds the project's lock.
+    pub(crate) fn write_identity(
         &self,
         id: &ProjectId,
-        change: impl FnOnce(&mut Identity),
+        identity: &Identity,
+        durability: Durability,
     ) -> Result<(), Error> {
-        let mut identity = self.identity(id);
-        change(&mut identity);
-        let tmp = &self.dirs.for_writing()?.tmp;
-        let dir = self.dirs.store().open_dir("projects")?;
+        let projects = self.dirs.store().ensure_dir("projects", 0o700)?;
         let (file, text) = (format!("{id}.json"), identity.render());
-        let synced = Durability::Synced;
-        Ok(write_file(tmp, &dir, &file, text.as_bytes(), synced)?)
+        Ok(write_file(self.tmp()?, &projects, &file, text.as_bytes(), durability)?)
+    }
+
+    /// What a purge is about to do to a project, or was.
+    pub(crate) fn purge_of(&self, id: &ProjectId) -> Result<Option<PurgeRecord>, Error> {
+        own_state(self, id)?.map_or(Ok(None), |state| PurgeRecord::read(&state))
+    }
+
+    /// Which ids of a project's checkpoints became which.
+    pub(crate) fn rewritten(&self, id: &ProjectId) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+        own_state(self, id)?.map_or(Ok(BTreeMap::new()), |state| read_rewritten(&state))
     }
 
     /// Has this directory, given by its canonical path, checkpoints?
@@ -186,7 +194,7 @@ impl Operation<'_> {
         // An older record would do.
         let is_known = old.last_touch().is_some();
         let durability = if is_known { Durability::Ordered } else { durability };
-        self.write_record(&new.render(), durability)?;
+        self.store.write_identity(&self.id, &new, durability)?;
         Ok(old.places().own_dev != new.places().own_dev)
     }
 
@@ -204,7 +212,7 @@ impl Operation<'_> {
                 return Ok(());
             }
         }
-        self.write_record(&new.render(), self.settings().durability)
+        self.store.write_identity(&self.id, &new, self.settings().durability)
     }
 
     /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
@@ -213,14 +221,6 @@ impl Operation<'_> {
         let file = format!("{}.json", self.id);
         let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
         Ok(old.as_deref().map(Identity::parse).unwrap_or_default())
-    }
-
-    fn write_record(&self, record: &str, durability: Durability) -> Result<(), Error> {
-        let herma = self.store.dirs.for_writing()?;
-        let projects = self.store.dirs.store().ensure_dir("projects", 0o700)?;
-        let file = format!("{}.json", self.id);
-        write_file(&herma.tmp, &projects, &file, record.as_bytes(), durability)?;
-        Ok(())
     }
 
     /// Writes the stat cache. It is only a cache: failing to write it costs time, nothing else.
@@ -287,11 +287,9 @@ impl Operation<'_> {
     /// Finishes a purge that was interrupted before ids are told, which it is about to change. Where that
     /// cannot be done now, what there is can be read all the same.
     fn finish_purge(&self) -> Result<(), Error> {
-        let is_interrupted = match own_state(&self.store, &self.id)? {
-            Some(state) => PurgeRecord::read(&state)?.is_some(),
-            None => false,
-        };
-        if is_interrupted && let Ok(store) = self.engine.open_for_writing() {
+        if self.store.purge_of(&self.id)?.is_some()
+            && let Ok(store) = self.engine.open_for_writing()
+        {
             drop(lock_project(&store.dirs, &self.id, Duration::ZERO));
         }
         Ok(())
@@ -306,10 +304,7 @@ impl Operation<'_> {
         if history.contains(&checkpoint.id) {
             return Ok(checkpoint.clone());
         }
-        let rewritten = match own_state(&self.store, &self.id)? {
-            Some(state) => read_rewritten(&state)?,
-            None => BTreeMap::new(),
-        };
+        let rewritten = self.store.rewritten(&self.id)?;
         let now = rewritten.get(&checkpoint.id);
         let index = now.and_then(|now| history.entries.iter().position(|e| e.id == *now));
         let index = index.ok_or_else(|| Error::NotFound { spec: checkpoint.id.to_hex() })?;
@@ -319,19 +314,11 @@ impl Operation<'_> {
     /// What to say of an id that a checkpoint had before something was purged from it.
     fn rewritten_as(&self, spec: &Spec) -> Option<Error> {
         let Spec::Id(prefix) = spec else { return None };
-        let state = own_state(&self.store, &self.id).ok()??;
-        let all = read_rewritten(&state).ok()?;
+        let all = self.store.rewritten(&self.id).ok()?;
         let mut fitting = all.iter().filter(|(old, _)| old.to_hex().starts_with(prefix));
         let (old, new) = fitting.next()?;
         let (old, new) = (*old, *new);
         fitting.next().is_none().then_some(Error::Rewritten { old, new })
-    }
-
-    pub(crate) fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
-        match own_state(&self.store, &self.id)? {
-            Some(state) => read_rewritten(&state),
-            None => Ok(BTreeMap::new()),
-        }
     }
 }
 

@@ -6,11 +6,12 @@
 //! Refs are created from the newest to the oldest. After a kill the ones that are there are the last of
 //! the chain, so the next run puts the others in front of them, where they belong.
 
+use crate::purge::refs::own_refs;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use herma_fs::publish::{Durability, write_file};
+use herma_fs::publish::Durability;
 use herma_fs::{Dir, FileKind};
 use herma_store::error::StoreError;
 use herma_store::layout::base;
@@ -23,7 +24,6 @@ use herma_store::refs::head::read_head;
 use herma_store::refs::scheme::{checkpoint_ref, mirror_ref, pin_ref};
 use herma_store::transfer::Transfer;
 use herma_store::{ObjectId, ProjectId, layout};
-use herma_worktree::present::ScanError;
 
 use crate::directory::Identity;
 use crate::engine::lock::lock_project;
@@ -136,7 +136,8 @@ impl Engine {
             }
         };
         let _lock = lock_project(&store.dirs, project, self.options.settings.lock_wait)?;
-        let ours = own_refs_for_all(store, project)?;
+        own_refs(store, project)?;
+        let ours = History::load(&store.dirs, &store.objects, project)?;
         let chain = read_chain(repository, &objects);
         let fresh = copy(store, &objects, &ours, &chain, &mut imported, progress)?;
         if !fresh.is_empty() {
@@ -165,12 +166,7 @@ impl Engine {
         let mut identity = Identity::default();
         let now = self.options.clock.now().as_float();
         identity.complete(imported.workdir.as_deref(), oldest as f64, now);
-        let herma = store.dirs.for_writing()?;
-        let projects = store.dirs.store().ensure_dir("projects", 0o700)?;
-        let name = format!("{}.json", imported.project);
-        let text = identity.render();
-        write_file(&herma.tmp, &projects, &name, text.as_bytes(), Durability::Synced)?;
-        Ok(())
+        store.write_identity(&imported.project, &identity, Durability::Synced)
     }
 }
 
@@ -188,9 +184,7 @@ fn copy<'c>(
     let mut transfer = Transfer::new(objects, &writer);
     let mut fresh = Vec::new();
     for (done, link) in chain.commits.iter().enumerate() {
-        if progress.is_cancelled() {
-            return Err(ScanError::Cancelled.into());
-        }
+        progress.check()?;
         progress.files(done as u64, Some(chain.commits.len() as u64));
         let (id, commit) = link;
         if ours.contains(id) {
@@ -242,17 +236,6 @@ fn repositories(dir: &Dir, archive: Option<&OsString>) -> Result<Vec<Source>, Er
         }
     }
     Ok(found)
-}
-
-/// Gives checkpoints that only Hermes's ref holds refs of their own: among imported ones some could be
-/// taken for copies.
-fn own_refs_for_all(store: &OpenStore, project: &ProjectId) -> Result<History, Error> {
-    let history = History::load(&store.dirs, &store.objects, project)?;
-    for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
-        let name = checkpoint_ref(project, entry.sequence);
-        store.dirs.refs().create(&[(&name, entry.id)])?;
-    }
-    History::load(&store.dirs, &store.objects, project)
 }
 
 fn read_chain(repository: &Dir, objects: &Objects) -> Chain {

@@ -127,9 +127,6 @@ fn measure(
     progress: &dyn Progress,
 ) -> Result<Vec<ProjectCost>, Error> {
     let lengths = Lengths::read(&store.dirs, &store.objects)?;
-    let go_on = |count| {
-        progress.files(count, None);
-        !progress.is_cancelled()
-    };
+    let go_on = |done| progress.goes_on(done);
     costs(&store.objects, &lengths, projects, NAMED_FILES, &go_on)
 }

@@ -9,12 +9,11 @@ use herma_store::objects::Objects;
 use herma_store::{ObjectId, ProjectId, gc};
 
 use crate::cleanup::room::purging;
-use crate::engine::open::{own_state, project_ids};
+use crate::engine::open::project_ids;
 use crate::engine::{Engine, Progress, Project};
 use crate::error::Error;
 use crate::purge::Purged;
 use crate::records::doomed;
-use crate::records::purge::PurgeRecord;
 use crate::repair::verify::{VerifyOptions, verify_store};
 
 /// A purge that was begun and not finished.
@@ -81,9 +80,7 @@ impl Engine {
         let Some(store) = self.open_for_reading()? else { return Ok(None) };
         let mut projects = Vec::new();
         for project in project_ids(&store)? {
-            if let Some(state) = own_state(&store, &project)?
-                && PurgeRecord::read(&state)?.is_some()
-            {
+            if store.purge_of(&project)?.is_some() {
                 projects.push(project);
             }
         }

@@ -195,10 +195,7 @@ fn dropped(
     paths: &[RelPath],
     progress: &dyn Progress,
 ) -> Result<BTreeSet<ObjectId>, Error> {
-    let go_on = |done: u64| {
-        progress.files(done, None);
-        !progress.is_cancelled()
-    };
+    let go_on = |done| progress.goes_on(done);
     let mut walk = Walk::new(&store.objects, store.dirs.shallow().read()?, &go_on);
     walk.refs(&store.dirs.refs().list("refs")?.refs)?;
     let mut found = BTreeSet::new();

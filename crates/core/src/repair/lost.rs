@@ -3,7 +3,7 @@
 //! The roll of a project tells it best. Without one, pins and names do, and the ref Hermes reads; and where a project
 //! has no refs at all, whatever its own state remembers, with the checkpoints behind that.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use herma_store::refs::roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
@@ -11,10 +11,9 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
 use crate::engine::lock::lock_project;
-use crate::engine::open::{OpenStore, own_state};
+use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::history::History;
-use crate::records::purge::read_rewritten;
 use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::repair::refs::RepairedRef;
 use crate::save::receipts::receipt_in;
@@ -174,11 +173,7 @@ fn create_checkpoint(
 
 /// What a commit became if something was purged from it since.
 fn as_rewritten(store: &OpenStore, project: &ProjectId, id: ObjectId) -> Result<ObjectId, Error> {
-    let rewritten = match own_state(store, project)? {
-        Some(state) => read_rewritten(&state)?,
-        None => BTreeMap::new(),
-    };
-    Ok(rewritten.get(&id).copied().unwrap_or(id))
+    Ok(store.rewritten(project)?.get(&id).copied().unwrap_or(id))
 }
 
 /// The number of a checkpoint that lost it: the first free one after its parent, or after those that are older.

@@ -20,7 +20,6 @@ use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, ids_below, own_state, project_ids};
 use crate::error::{Error, ErrorKind};
 use crate::history::History;
-use crate::records::purge::PurgeRecord;
 use crate::records::step::log::StepLog;
 use crate::repair::refs::misled_refs;
 use crate::repair::verify::read_record;
@@ -203,12 +202,7 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
     let mut labels = refs.list(&pins)?.refs;
     labels.extend(refs.list(&format!("refs/herma-names/{project}"))?.refs);
     // An interrupted purge has moved some of the refs; whoever locks the project moves the others.
-    let state = own_state(store, project)?;
-    let is_purged = match &state {
-        Some(state) => PurgeRecord::read(state)?.is_some(),
-        None => false,
-    };
-    if labels.is_empty() || is_purged {
+    if labels.is_empty() || store.purge_of(project)?.is_some() {
         return Ok(Vec::new());
     }
     let history = History::load(&store.dirs, &store.objects, project)?;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use herma_fs::Dir;
-use herma_fs::publish::{Durability, write_file};
+use herma_fs::publish::Durability;
 use herma_store::error::StoreError;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
@@ -123,34 +123,24 @@ impl Engine {
     }
 }
 
-/// A ref that names something else than it has to.
-struct WrongRef {
-    name: String,
-    named: ObjectId,
-    right: ObjectId,
-}
+/// A ref's name, what it names, and what it should name.
+pub(crate) type WrongRef = (String, ObjectId, ObjectId);
 
 fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
-    let mut wrong = Vec::new();
-    for (name, named, right) in misled_refs(store, project)? {
-        wrong.push(WrongRef { name, named, right });
-    }
+    let mut wrong = misled_refs(store, project)?;
     let history = History::load(&store.dirs, &store.objects, project)?;
     wrong.extend(history.entries.iter().filter_map(|entry| {
         // What is not there cannot be named; the checkpoint is reported as damaged.
         let right = receipt_in(store, &entry.id)?;
         let (name, named) = other_extra(store, project, entry, right)?;
-        Some(WrongRef { name, named, right })
+        Some((name, named, right))
     }));
     Ok(wrong)
 }
 
 /// Refs of a project that name what is not there, with that and with what they named as the roll has it, or else whatever
 /// tells of a checkpoint.
-pub(crate) fn misled_refs(
-    store: &OpenStore,
-    project: &ProjectId,
-) -> Result<Vec<(String, ObjectId, ObjectId)>, Error> {
+pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
     let roll = Roll::read(&store.dirs, project).unwrap_or_default();
     let is_there = |id: &ObjectId| store.objects.read_commit(id).is_ok();
     let mut misled = Vec::new();
@@ -179,12 +169,16 @@ pub(crate) fn misled_refs(
     Ok(misled)
 }
 
-fn correct(store: &OpenStore, wrong: WrongRef, set_aside: &SetAside) -> Result<RepairedRef, Error> {
-    let (parent, leaf) = wrong.name.rsplit_once('/').unwrap_or(("", &wrong.name));
+fn correct(
+    store: &OpenStore,
+    (name, named, right): WrongRef,
+    set_aside: &SetAside,
+) -> Result<RepairedRef, Error> {
+    let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", &name));
     let directory = store.dirs.store().open_beneath(parent.as_bytes());
     let kept = directory
         .map_err(Into::into)
-        .and_then(|dir| set_aside.keep_as(&dir, leaf, &wrong.name.replace('/', "+")));
+        .and_then(|dir| set_aside.keep_as(&dir, leaf, &name.replace('/', "+")));
     let set_aside = match kept {
         Ok(kept) => kept,
         // It is one of many in one file.
@@ -192,13 +186,13 @@ fn correct(store: &OpenStore, wrong: WrongRef, set_aside: &SetAside) -> Result<R
         Err(e) => return Err(e.into()),
     };
     let refs = store.dirs.refs();
-    refs.update(&wrong.name, Some(wrong.named), wrong.right)?;
-    let checkpoint = checkpoint_of(wrong.name.trim_end_matches(".extra"));
+    refs.update(&name, Some(named), right)?;
+    let checkpoint = checkpoint_of(name.trim_end_matches(".extra"));
     Ok(RepairedRef {
-        name: wrong.name,
+        name,
         sequence: checkpoint.map(|(_, sequence)| sequence),
         set_aside: Some(set_aside),
-        recovered: Some(wrong.right),
+        recovered: Some(right),
     })
 }
 
@@ -383,9 +377,7 @@ fn replace_record(
     let name = format!("{project}.json");
     let Some(identity) = identity else { return Ok(set_aside.take(&projects, &name)?) };
     let aside = set_aside.keep(&projects, &name)?;
-    let tmp = &store.dirs.for_writing()?.tmp;
-    let text = identity.render();
-    write_file(tmp, &projects, &name, text.as_bytes(), Durability::Synced)?;
+    store.write_identity(project, identity, Durability::Synced)?;
     Ok(aside)
 }
 

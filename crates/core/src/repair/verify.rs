@@ -13,14 +13,12 @@ use herma_store::repair::own_files::Misfit;
 use herma_store::verify::packs::{DamagedPack, PackFault};
 use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
-use herma_worktree::present::ScanError;
 
 use crate::directory::Identity;
-use crate::engine::open::{OpenStore, own_state, project_ids};
+use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
 use crate::history::{Entry, History};
-use crate::records::purge::PurgeRecord;
 use crate::repair::lost::{missing_cuts, missing_extras};
 use crate::repair::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::repair::refs::misled_refs;
@@ -121,16 +119,8 @@ impl DamagedRecord {
     }
 }
 
-/// A checkpoint to be looked at again once all objects were checked.
-struct Candidate {
-    project: ProjectId,
-    workdir: Option<PathBuf>,
-    number: usize,
-    sequence: u64,
-    id: ObjectId,
-    tree: Option<ObjectId>,
-    extra: Option<ObjectId>,
-}
+/// A checkpoint to look at, in the words of what may be wrong with it: its tree and its receipt.
+type Candidate = (DamagedFinding, Option<ObjectId>, Option<ObjectId>);
 
 impl Engine {
     /// Checks the store. An empty answer if there is none.
@@ -185,7 +175,7 @@ pub(crate) fn verify_store(
                 .refs
                 .push(BrokenRef { name: format!("refs/herma/{project}"), what: e.to_string() }),
         }
-        stop_if_cancelled(progress)?;
+        progress.check()?;
     }
     survey.check_blobs(options.read_data, &|done, total| {
         if done % 64 == 0 || done == total {
@@ -193,7 +183,7 @@ pub(crate) fn verify_store(
         }
         !progress.is_cancelled()
     })?;
-    stop_if_cancelled(progress)?;
+    progress.check()?;
     verified.checkpoints = candidates.len() as u64;
     for candidate in candidates {
         verified.damaged.extend(finding(candidate, &mut survey));
@@ -212,13 +202,6 @@ pub(crate) fn verify_store(
     verified.objects = survey.object_count();
     verified.bytes = survey.bytes() + read;
     Ok((verified, survey.damaged().copied().collect()))
-}
-
-fn stop_if_cancelled(progress: &dyn Progress) -> Result<(), Error> {
-    if progress.is_cancelled() {
-        return Err(ScanError::Cancelled.into());
-    }
-    Ok(())
 }
 
 /// Looks at the commits and trees of one project.
@@ -246,15 +229,18 @@ fn checkpoints(
             name,
             what: "it names something else than the receipt of its checkpoint".to_owned(),
         }));
-        found.push(Candidate {
+        let finding = DamagedFinding {
             project: project.clone(),
             workdir: workdir.clone(),
             number,
             sequence: entry.sequence,
             id: entry.id,
-            tree,
-            extra,
-        });
+            is_lost: tree.is_none(),
+            paths: Hurt::default(),
+            receipt: false,
+            what: String::new(),
+        };
+        found.push((finding, tree, extra));
     }
     Ok(found)
 }
@@ -280,8 +266,7 @@ fn is_purged(
     extra: &str,
     named: ObjectId,
 ) -> bool {
-    let state = own_state(store, project).ok().flatten();
-    let record = state.and_then(|state| PurgeRecord::read(&state).ok().flatten());
+    let record = store.purge_of(project).ok().flatten();
     let moves = record.map(|record| record.refs).unwrap_or_default();
     // ORDER: the record is read before the ref. It is there until both refs have moved.
     let checkpoint = || store.dirs.refs().read(&checkpoint_ref(project, entry.sequence));
@@ -289,31 +274,17 @@ fn is_purged(
         || checkpoint().ok().flatten() != Some(entry.id)
 }
 
-fn finding(of: Candidate, survey: &mut Survey<'_>) -> Option<DamagedFinding> {
-    let (paths, what, receipt, is_lost) = match of.tree {
-        None => {
-            let what = survey.damage(&of.id).unwrap_or_default().to_owned();
-            (Hurt::default(), what, false, true)
-        }
-        Some(tree) => {
-            let (paths, files) = survey.hurt(&tree);
-            let lists = of.extra.and_then(|extra| survey.hurt(&extra).1);
-            let receipt = lists.is_some();
-            (paths, files.or(lists).unwrap_or_default(), receipt, false)
-        }
-    };
-    let is_damaged = is_lost || receipt || !paths.is_empty();
-    is_damaged.then_some(DamagedFinding {
-        project: of.project,
-        workdir: of.workdir,
-        number: of.number,
-        sequence: of.sequence,
-        id: of.id,
-        is_lost,
-        paths,
-        receipt,
-        what,
-    })
+/// What is wrong with a checkpoint, if anything is.
+fn finding((mut of, tree, extra): Candidate, survey: &mut Survey<'_>) -> Option<DamagedFinding> {
+    if let Some(tree) = tree {
+        let (paths, files) = survey.hurt(&tree);
+        let lists = extra.and_then(|extra| survey.hurt(&extra).1);
+        (of.paths, of.receipt) = (paths, lists.is_some());
+        of.what = files.or(lists).unwrap_or_default();
+    } else {
+        of.what = survey.damage(&of.id).unwrap_or_default().to_owned();
+    }
+    (of.is_lost || of.receipt || !of.paths.is_empty()).then_some(of)
 }
 
 fn broken_refs(
@@ -387,9 +358,7 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
     verified.metadata.extend(damaged_state(store, only)?);
     if only.is_none() {
         let misfits = own_files::problems(&store.dirs)?.into_iter();
-        verified
-            .metadata
-            .extend(misfits.map(|misfit| DamagedRecord { file: misfit.file, what: misfit.what }));
+        verified.metadata.extend(misfits.map(DamagedRecord::from));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use herma_fs::Errno;
 use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
-use herma_worktree::present::{Present, ScanError};
+use herma_worktree::present::Present;
 
 use crate::engine::open::Stored;
 use crate::engine::{Project, Stage};
@@ -59,9 +59,7 @@ impl Operation<'_> {
         if changes_anything {
             self.refuse_read_only()?;
             // The last moment at which stopping leaves every file as it is, and nothing to finish.
-            if self.progress.is_cancelled() {
-                return Err(ScanError::Cancelled.into());
-            }
+            self.progress.check()?;
             // ORDER: the journal is durable before the first file changes.
             journal.write(&herma.tmp, &state_dir)?;
             self.progress.stage(Stage::Restoring);

@@ -4,7 +4,7 @@ use crate::engine::operation::Operation;
 use std::sync::Arc;
 
 use herma_diff::{Change, DiffError, Side, StoreSide};
-use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::object::TreeEntry;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::StateIds;
@@ -200,7 +200,7 @@ impl Project {
             let mut found =
                 root.open_beneath(parent.as_bytes()).and_then(|dir| dir.stat(name)).is_ok();
             for (side, tree) in sides {
-                found = found || is_in(*side, *tree, path)?;
+                found = found || herma_diff::entry_at(*side, *tree, path)?.is_some();
             }
             if !found {
                 return Err(Error::PathUnknown { path: path.clone() });
@@ -208,17 +208,4 @@ impl Project {
         }
         Ok(())
     }
-}
-
-/// Is there a file or a directory at this path?
-fn is_in(side: &dyn Side, tree: ObjectId, path: &RelPath) -> Result<bool, Error> {
-    let mut dir = RelPath::root();
-    let mut here = Some((EntryMode::Directory, tree));
-    for name in path.components() {
-        let Some((EntryMode::Directory, id)) = here else { return Ok(false) };
-        let entries = side.entries(&dir, &id)?;
-        here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
-        dir = dir.join(name);
-    }
-    Ok(here.is_some())
 }

@@ -5,7 +5,6 @@ use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, Change, Renamed};
 use herma_store::RelPath;
-use herma_worktree::present::ScanError;
 
 use crate::error::{AuthorshipError, Error};
 use crate::records::step::{LineAuthor, Step};
@@ -92,9 +91,7 @@ impl Operation<'_> {
         }
         let mut versions = Vec::new();
         for (index, seen_here) in seen.iter().enumerate() {
-            if progress.is_cancelled() {
-                return Err(ScanError::Cancelled.into());
-            }
+            progress.check()?;
             let before = index.checked_sub(1).map(|before| &seen[before]);
             versions.extend(told.version(before, seen_here)?);
         }

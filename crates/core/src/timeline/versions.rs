@@ -128,9 +128,7 @@ impl Told<'_> {
         let mut versions: Vec<Seen> = Vec::new();
         let mut path = path.clone();
         for point in (0..=self.now()).rev() {
-            if self.operation.progress.is_cancelled() {
-                return Err(ScanError::Cancelled.into());
-            }
+            self.operation.progress.check()?;
             let state = match self.at(point, &path)? {
                 At::File(state) => Some(state),
                 At::LeftOut(_) | At::Unknown => continue,

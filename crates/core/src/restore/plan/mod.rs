@@ -178,15 +178,7 @@ impl Planner<'_> {
 
     /// What the checkpoint has at a path, and which object that is.
     pub(super) fn target_at(&self, path: &RelPath) -> Result<Option<(EntryMode, ObjectId)>, Error> {
-        let mut dir = RelPath::root();
-        let mut here = Some((EntryMode::Directory, self.target.tree));
-        for name in path.components() {
-            let Some((EntryMode::Directory, id)) = here else { return Ok(None) };
-            let entries = self.target_side.entries(&dir, &id)?;
-            here = entries.iter().find(|e| e.name == name).map(|e| (e.mode, e.id));
-            dir = dir.join(name);
-        }
-        Ok(here)
+        Ok(herma_diff::entry_at(self.target_side, self.target.tree, path)?)
     }
 
     pub(super) fn is_asked_for(&self, path: &RelPath) -> bool {
