@@ -28,7 +28,7 @@
 //! The engine never prints or prompts. What it needs to know about the world is in [`EngineOptions`]; only the simple
 //! [`Project::open`] asks the environment for it. All file access goes through `herma-fs`.
 //!
-//! * [`engine`]: opening the store for one operation; [`types`]: what callers give and get; [`project`]: the simple door
+//! * [`engine`]: opening the store for one operation; [`types`]: what callers give and get; [`project`]: every public method of [`Project`]
 //! * [`directory`]: which directory is the project, and may it be saved at all; `projects`: all of a store
 //! * [`records`]: the small files that are kept for each project
 //! * `save`: the scan becomes objects, durable before a ref names them

@@ -1,4 +1,4 @@
-//! The simple door: a project with defaults, and its five verbs.
+//! The door: all that can be done with a project, and five verbs with defaults for whoever only wants these.
 //!
 //! Every verb has a full form that takes options and progress: [`Project::save_with`], [`Project::restore_with`],
 //! [`Project::undo_with`], [`Project::redo_with`]. Checkpoints made here are those of the command line.

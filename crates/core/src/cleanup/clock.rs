@@ -64,7 +64,7 @@ impl fmt::Display for Trust {
 
 /// Judges the clock. All times are seconds since 1970; `newest_record` is the latest time that any
 /// project's record or checkpoint shows.
-pub fn trust(now: f64, last_run: Option<f64>, newest_record: Option<f64>) -> Trust {
+pub(crate) fn trust(now: f64, last_run: Option<f64>, newest_record: Option<f64>) -> Trust {
     if !now.is_finite() {
         return Trust::Unconfirmed;
     }
@@ -85,20 +85,20 @@ fn by_records(now: f64, newest_record: Option<f64>) -> Trust {
 }
 
 /// The name of the file, in the directory that holds the store.
-pub const MARKER_FILE: &str = ".last_prune";
+pub(crate) const MARKER_FILE: &str = ".last_prune";
 
 /// The longest file worth reading.
-pub const MAX_MARKER_BYTES: u64 = 64;
+pub(crate) const MAX_MARKER_BYTES: u64 = 64;
 
 /// The time in a marker, if it is one that can be: a number, not negative, not after `now`.
-pub fn parse_marker(bytes: &[u8], now: f64) -> Option<f64> {
+pub(crate) fn parse_marker(bytes: &[u8], now: f64) -> Option<f64> {
     let time: f64 = std::str::from_utf8(bytes).ok()?.trim().parse().ok()?;
     // An infinite time is after now, and what is no number compares as false.
     (0.0 <= time && time <= now).then_some(time)
 }
 
 /// Is it time to clean again? Yes if the last time is unknown, or in the future, or `hours` ago.
-pub fn is_due(now: f64, last: Option<f64>, hours: u32) -> bool {
+pub(crate) fn is_due(now: f64, last: Option<f64>, hours: u32) -> bool {
     match last {
         Some(last) if last <= now => now - last >= f64::from(hours) * HOUR,
         _ => true,
@@ -106,7 +106,7 @@ pub fn is_due(now: f64, last: Option<f64>, hours: u32) -> bool {
 }
 
 /// The content of a marker written at `now`.
-pub fn render_marker(now: f64) -> String {
+pub(crate) fn render_marker(now: f64) -> String {
     python_float(now)
 }
 

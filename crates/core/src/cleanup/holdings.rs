@@ -78,7 +78,7 @@ impl Shares {
 const INDEX_ENTRY: u64 = 28;
 
 /// How many bytes each object takes on disk.
-pub struct Lengths {
+pub(crate) struct Lengths {
     of: HashMap<ObjectId, u64>,
     /// All of them together, an object that is stored twice counted twice.
     pub total: u64,
@@ -86,7 +86,7 @@ pub struct Lengths {
 
 impl Lengths {
     /// Reads the indexes of all packs, and looks at the loose objects.
-    pub fn read(dirs: &StoreDirs, objects: &Objects) -> Result<Self, Error> {
+    pub(crate) fn read(dirs: &StoreDirs, objects: &Objects) -> Result<Self, Error> {
         let mut lengths = Self { of: HashMap::new(), total: 0 };
         for pack in objects.packs()? {
             match pack.entry_lengths() {
@@ -113,7 +113,7 @@ impl Lengths {
     }
 
     /// The bytes of one object; of the smallest copy, if there are several.
-    pub fn get(&self, id: &ObjectId) -> u64 {
+    pub(crate) fn get(&self, id: &ObjectId) -> u64 {
         self.of.get(id).copied().unwrap_or(0)
     }
 

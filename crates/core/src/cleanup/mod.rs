@@ -16,15 +16,15 @@
 //! costs one cycle of cleaning, never a checkpoint.
 
 mod bytes;
-pub mod clear;
-pub mod clock;
-pub mod due;
+pub(crate) mod clear;
+pub(crate) mod clock;
+pub(crate) mod due;
 pub(crate) mod execute;
-pub mod facts;
-pub mod holdings;
-pub mod notes;
-pub mod plan;
-pub mod presence;
+pub(crate) mod facts;
+pub(crate) mod holdings;
+pub(crate) mod notes;
+pub(crate) mod plan;
+pub(crate) mod presence;
 pub(crate) mod room;
 mod rules;
 

@@ -48,7 +48,7 @@ impl Limits {
 }
 
 /// The larger of two limits, of which 0 is none.
-pub fn larger<N: Ord + Default>(a: N, b: N) -> N {
+pub(crate) fn larger<N: Ord + Default>(a: N, b: N) -> N {
     let none = N::default();
     if a == none || b == none {
         return none;
@@ -141,7 +141,7 @@ impl fmt::Display for Rule {
 
 /// Says what checkpoints hold, and for each of them the piece that is the whole of it. It costs a walk over objects,
 /// so it is asked at most once, and only when a byte limit is exceeded.
-pub type Holdings<'h> = &'h mut dyn FnMut(&[ObjectId]) -> Result<(Shares, Vec<u32>), Error>;
+pub(crate) type Holdings<'h> = &'h mut dyn FnMut(&[ObjectId]) -> Result<(Shares, Vec<u32>), Error>;
 
 /// Decides what stays within the limits. Asks `holdings` at most once.
 pub fn plan(facts: &StoreFacts, limits: &Limits, holdings: Holdings<'_>) -> Result<Plan, Error> {

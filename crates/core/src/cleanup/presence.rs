@@ -108,7 +108,7 @@ impl fmt::Display for Doubt {
 }
 
 /// Whether the project at `workdir` is still there, given what was recorded while it lived.
-pub fn presence(workdir: Option<&Path>, recorded: &Places) -> Presence {
+pub(crate) fn presence(workdir: Option<&Path>, recorded: &Places) -> Presence {
     let Some(workdir) = workdir.filter(|path| path.is_absolute()) else { return Presence::Unknown };
     match stat_path(workdir) {
         // A link without a target counts: somebody put it there, perhaps to a volume that is not mounted.

@@ -7,9 +7,9 @@
 
 pub mod identity;
 mod json;
-pub mod place;
-pub mod refuse;
-pub mod root;
+mod place;
+mod refuse;
+mod root;
 
 pub use identity::Identity;
 pub(crate) use json::python_float;

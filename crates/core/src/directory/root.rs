@@ -13,7 +13,7 @@ use herma_fs::{FileKind, Stat, stat_path};
 use super::refuse::{check_breadth, spellings};
 
 /// A directory with one of these is a project.
-pub const MARKERS: [&str; 9] = [
+pub(crate) const MARKERS: [&str; 9] = [
     ".git",
     "pyproject.toml",
     "package.json",

@@ -282,7 +282,7 @@ fn finding((mut of, tree, extra): Candidate, survey: &mut Survey<'_>) -> Option<
         (of.paths, of.receipt) = (paths, lists.is_some());
         of.what = files.or(lists).unwrap_or_default();
     } else {
-        of.what = survey.damage(&of.id).unwrap_or_default().to_owned();
+        survey.damage(&of.id).unwrap_or_default().clone_into(&mut of.what);
     }
     (of.is_lost || of.receipt || !of.paths.is_empty()).then_some(of)
 }

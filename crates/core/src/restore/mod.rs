@@ -17,8 +17,8 @@ pub(crate) mod lost_root;
 pub(crate) mod proof;
 pub(crate) mod run;
 
-pub mod apply;
-pub mod plan;
+pub(crate) mod apply;
+pub(crate) mod plan;
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! What a checkpoint is and says, what the user set, and what time it is.
 
-pub mod asked;
+pub(crate) mod asked;
 pub mod checkpoint;
 pub mod clock;
-pub mod kept;
+pub(crate) mod kept;
 pub mod message;
 pub mod settings;

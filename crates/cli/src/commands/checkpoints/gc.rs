@@ -25,8 +25,8 @@ pub(super) struct GcArgs {
 
 pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome> {
     require_store(env)?;
-    let collect = |progress: &_| env.engine.collect(Thoroughness::Full, args.empty_trash, progress);
-    let cleaned = env.ui.during(collect)?;
+    let (engine, full) = (&env.engine, Thoroughness::Full);
+    let cleaned = env.ui.during(|progress| engine.collect(full, args.empty_trash, progress))?;
     let collected = &cleaned.collected;
     let json = lazy_object! {
         schema: "herma.checkpoints-gc/1",
