@@ -140,8 +140,8 @@ pub fn patch_choice(old: &[u8], new: &[u8], answers: &[u8]) {
         let letter = letters.next().map(|letter| char::from(*letter).to_string());
         said_yes |= matches!(letter.as_deref(), Some("y" | "a"));
         let before = choices.len();
-        let heard = choices.hear(letter.as_deref());
-        quit = heard == Understood::Quit;
+        let understood = choices.answer(letter.as_deref());
+        quit = understood == Understood::Quit;
         assert!(choices.len() >= before, "no hunk gets lost");
     }
     let chosen = choices.chosen();
