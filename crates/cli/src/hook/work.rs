@@ -126,11 +126,17 @@ fn save(
     call: &HookCall,
     reason: String,
 ) -> Result<String, Error> {
-    let options = SaveOptions {
-        reason: reason.into(),
-        facts: facts(env, &call.event),
-        ..SaveOptions::default()
-    };
+    save_with(env, project, call, reason, facts(env, &call.event))
+}
+
+fn save_with(
+    env: &CommandEnv,
+    project: &Project,
+    call: &HookCall,
+    reason: String,
+    facts: Facts,
+) -> Result<String, Error> {
+    let options = SaveOptions { reason: reason.into(), facts, ..SaveOptions::default() };
     let saved = project.save_since(&options, &call.received, &NoProgress)?;
     Ok(told(env, call, saved.as_ref()))
 }
@@ -167,13 +173,8 @@ fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<St
         return Ok("was noted already".to_owned());
     }
     let turn = project.begin_turn(session, &facts(env, event), prompt)?;
-    let options = SaveOptions {
-        reason: reason.into(),
-        facts: Facts { turn: Some(turn.turn), ..facts(env, event) },
-        ..SaveOptions::default()
-    };
-    let saved = project.save_since(&options, &call.received, &NoProgress)?;
-    Ok(told(env, call, saved.as_ref()))
+    let facts = Facts { turn: Some(turn.turn), ..facts(env, event) };
+    save_with(env, project, call, reason, facts)
 }
 
 /// One agent tells of its turn before every request to its model; and two hooks may tell of the same.

@@ -121,14 +121,14 @@ impl Key {
     /// and `off` are answers too.
     pub(crate) fn read(&self, value: &serde_json::Value) -> Option<Value> {
         match self.default {
-            Default::Bool(_) => match value {
-                serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
-                serde_json::Value::String(word) => yes_or_no(word).map(Value::Bool),
-                _ => None,
-            },
-            Default::BoolOr(_, between) => match value {
-                serde_json::Value::Bool(value) => Some(Value::Bool(*value)),
-                serde_json::Value::String(word) => yes_no_or(word, between),
+            Default::Bool(_) | Default::BoolOr(..) => match (value, self.default) {
+                (serde_json::Value::Bool(value), _) => Some(Value::Bool(*value)),
+                (serde_json::Value::String(word), Default::BoolOr(_, between))
+                    if word.eq_ignore_ascii_case(between) =>
+                {
+                    Some(Value::Word(between))
+                }
+                (serde_json::Value::String(word), _) => yes_or_no(word).map(Value::Bool),
                 _ => None,
             },
             Default::Number(_) => whole_number(value).filter(|n| *n >= 0).map(Value::Number),
@@ -145,14 +145,12 @@ impl Key {
     /// texts, everything else exactly one.
     pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
-            (Default::Bool(_), [word]) => yes_or_no(word).map(Value::Bool),
-            (Default::BoolOr(_, between), [word]) => yes_no_or(word, between),
-            (Default::Number(_), [word]) => {
-                word.parse().ok().filter(|n| *n >= 0).map(Value::Number)
-            }
-            (Default::Days(_), [word]) => word.parse().ok().map(Value::Number),
             (Default::EmptyList, words) => {
                 flow_list(words).or_else(|| Some(words.to_vec())).map(Value::List)
+            }
+            (_, [word]) => {
+                let number = word.parse::<i64>().map(serde_json::Value::from);
+                self.read(&number.unwrap_or_else(|_| word.as_str().into()))
             }
             _ => None,
         }
@@ -174,12 +172,6 @@ fn yes_or_no(word: &str) -> Option<bool> {
         "false" | "no" | "off" => Some(false),
         _ => None,
     }
-}
-
-fn yes_no_or(word: &str, between: &'static str) -> Option<Value> {
-    let is_between = word.eq_ignore_ascii_case(between);
-    let answer = yes_or_no(word).map(Value::Bool);
-    answer.or(is_between.then_some(Value::Word(between)))
 }
 
 /// A whole number, also when it is written as `7.0`.

@@ -36,8 +36,6 @@ pub(crate) struct TerminalProgress {
     handlers: Vec<SigId>,
     /// For how long nothing that the user wants to stop is heard.
     deaf: Duration,
-    /// Who hears of it instead of a person.
-    listener: Option<Listener>,
 }
 
 /// Somebody within the program who hears how far the engine is.
@@ -74,13 +72,6 @@ impl TerminalProgress {
         new
     }
 
-    /// Tells a listener. Signals are not watched: what they mean is for the listener to say.
-    pub(crate) fn told_to(listener: Listener) -> Self {
-        let mut new = Self::deaf(false, Duration::ZERO);
-        new.listener = Some(listener);
-        new
-    }
-
     fn deaf(is_shown: bool, deaf: Duration) -> Self {
         Self {
             is_shown,
@@ -90,7 +81,6 @@ impl TerminalProgress {
             cancelled: Arc::new(AtomicBool::new(false)),
             handlers: Vec::new(),
             deaf,
-            listener: None,
         }
     }
 
@@ -153,9 +143,6 @@ fn line(stage: Option<Stage>, done: u64, total: Option<u64>) -> String {
 
 impl Progress for TerminalProgress {
     fn stage(&self, stage: Stage) {
-        if let Some(listener) = &self.listener {
-            return listener.stage(stage);
-        }
         if let Ok(mut state) = self.state.lock() {
             state.stage = Some(stage);
         }
@@ -163,16 +150,10 @@ impl Progress for TerminalProgress {
     }
 
     fn files(&self, done: u64, total: Option<u64>) {
-        if let Some(listener) = &self.listener {
-            return listener.files(done, total);
-        }
         self.draw(done, total);
     }
 
     fn is_cancelled(&self) -> bool {
-        if let Some(listener) = &self.listener {
-            return listener.is_cancelled();
-        }
         if self.started.elapsed() < self.deaf {
             self.cancelled.store(false, Ordering::Relaxed);
         }

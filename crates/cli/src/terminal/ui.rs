@@ -10,6 +10,7 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use herma_core::engine::Progress;
 use serde::Serialize;
 use signal_hook::consts::SIGINT;
 
@@ -207,15 +208,16 @@ impl Ui {
 
     /// Shows how far a long operation is, and lets Control-C end it in an orderly way.
     pub(crate) fn progress(&self) -> TerminalProgress {
-        if let Some(answer) = &self.answer {
-            return TerminalProgress::told_to(answer.listener());
-        }
         TerminalProgress::start(self.stderr_is_terminal && !self.quiet && !self.json)
     }
 
-    /// Does what takes long, with [`Self::progress`].
-    pub(crate) fn during<T>(&self, work: impl FnOnce(&TerminalProgress) -> T) -> T {
-        work(&self.progress())
+    /// Does what takes long, with [`Self::progress`], or for somebody who asked from within the program: what signals
+    /// mean is for them to say.
+    pub(crate) fn during<T>(&self, work: impl FnOnce(&dyn Progress) -> T) -> T {
+        match &self.answer {
+            Some(answer) => work(&*answer.listener()),
+            None => work(&self.progress()),
+        }
     }
 
     /// Like [`Self::progress`], for what follows a command that Control-C may have ended.
@@ -245,6 +247,22 @@ impl Ui {
             return Ok(());
         }
         Err(CommandError::new(Kind::Cancelled, "not confirmed").with_state("Nothing was removed."))
+    }
+
+    /// Asks before something goes or moves, and says `no` if the user does not agree.
+    pub(crate) fn agrees(
+        &self,
+        would: impl Into<String>,
+        instead: &str,
+        question: &str,
+        no: &str,
+    ) -> Result<bool> {
+        self.must_ask(would, instead)?;
+        let agrees = self.ask(question)?;
+        if !agrees {
+            self.print(no)?;
+        }
+        Ok(agrees)
     }
 
     /// Asks a question that is answered with yes or no; anything but yes is no.

@@ -67,30 +67,30 @@ impl Asked {
     ) -> Result<Plan, herma_core::Error> {
         let target = which.find(project)?;
         if self.all || !project.has_steps_since(&target)? {
-            let options = RestoreOptions {
-                paths: self.paths.inside(project)?,
-                keep: self.keep.inside(project)?,
-            };
+            let options = self.part(project)?;
             let plan = project.plan_restore(&target, &options, listener)?;
             return Ok(Plan::exact(plan, options));
         }
-        let plan = project.plan_take_back(&self.take_back(project, target)?, listener)?;
-        Ok(plan.into())
+        let asked = self.take_back(project, StepChoice::default(), Some(target))?;
+        Ok(project.plan_take_back(&asked, listener)?.into())
     }
 
-    /// Taking back what agents did since a checkpoint.
+    /// The part of the project that is meant.
+    fn part(&self, project: &CoreProject) -> Result<RestoreOptions, herma_core::Error> {
+        let (paths, keep) = (self.paths.inside(project)?, self.keep.inside(project)?);
+        Ok(RestoreOptions { paths, keep })
+    }
+
+    /// Taking back steps, or what agents did since a checkpoint.
     fn take_back(
         &self,
         project: &CoreProject,
-        since: Checkpoint,
+        steps: StepChoice,
+        since: Option<Checkpoint>,
     ) -> Result<TakeBack, herma_core::Error> {
-        Ok(TakeBack {
-            since: Some(since),
-            paths: self.paths.inside(project)?,
-            keep: self.keep.inside(project)?,
-            conflicts: self.conflicts,
-            ..TakeBack::default()
-        })
+        let RestoreOptions { paths, keep } = self.part(project)?;
+        let (conflicts, file_by_file) = (self.conflicts, false);
+        Ok(TakeBack { steps, since, paths, keep, conflicts, file_by_file })
     }
 
     /// Is anything said besides the target?
@@ -107,13 +107,10 @@ impl Asked {
     ) -> Result<Restored, herma_core::Error> {
         let target = which.find(project)?;
         if self.all || !project.has_steps_since(&target)? {
-            let options = RestoreOptions {
-                paths: self.paths.inside(project)?,
-                keep: self.keep.inside(project)?,
-            };
+            let options = self.part(project)?;
             return Ok(project.restore_with(&target, &options, listener)?.into());
         }
-        let asked = self.take_back(project, target)?;
+        let asked = self.take_back(project, StepChoice::default(), Some(target))?;
         Ok(project.take_back(&asked, listener)?.into())
     }
 }
@@ -207,13 +204,8 @@ impl Project {
         let said = Asked::new(paths, keep, false, conflicts)?;
         with_progress(py, progress, |listener| {
             self.with(|project| {
-                let asked = TakeBack {
-                    steps: StepChoice { numbers: steps.0, ..StepChoice::default() },
-                    paths: said.paths.inside(project)?,
-                    keep: said.keep.inside(project)?,
-                    conflicts: said.conflicts,
-                    ..TakeBack::default()
-                };
+                let steps = StepChoice { numbers: steps.0, ..StepChoice::default() };
+                let asked = said.take_back(project, steps, None)?;
                 Ok(project.plan_take_back(&asked, listener)?.into())
             })
         })

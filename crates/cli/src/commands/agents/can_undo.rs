@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 
-use bstr::BString;
 use clap::Args;
 use herma_core::can_undo::{Answer, CanUndo, Command, Uncovered, What, Why};
 
@@ -32,22 +31,16 @@ pub(crate) struct CanUndoArgs {
     command: Vec<OsString>,
 }
 
-impl CanUndoArgs {
-    fn command(&self) -> Command {
-        match (&self.shell, &self.command[..]) {
-            (Some(text), _) => Command::Text(text.as_bytes().into()),
-            (None, [only]) if is_shell_text(only.as_bytes()) => {
-                Command::Text(only.as_bytes().into())
-            }
-            (None, words) => Command::Arguments(
-                words.iter().map(|word| BString::from(word.clone().into_vec())).collect(),
-            ),
-        }
+/// Several words are a program and its arguments; a single one that a shell would act on is text for it.
+pub(crate) fn command(words: &[OsString]) -> Command {
+    match words {
+        [only] if is_shell_text(only.as_bytes()) => Command::Text(only.as_bytes().into()),
+        words => Command::Arguments(words.iter().map(|word| word.as_bytes().into()).collect()),
     }
 }
 
 /// Does it hold anything a shell would act on?
-pub(crate) fn is_shell_text(word: &[u8]) -> bool {
+fn is_shell_text(word: &[u8]) -> bool {
     let acted_on =
         |byte: &u8| byte.is_ascii_whitespace() || b";&|<>()$`'\"\\*?[{~#=!".contains(byte);
     word.iter().any(acted_on)
@@ -74,8 +67,11 @@ fn uncovered_json(uncovered: &Uncovered) -> impl Serialize {
 pub(crate) fn cmd_can_undo(env: &CommandEnv, args: &CanUndoArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let directory = project.rel_path(&env.directory)?;
-    let can_undo =
-        env.ui.during(|progress| project.can_undo(&args.command(), &directory, progress))?;
+    let command = match &args.shell {
+        Some(text) => Command::Text(text.as_bytes().into()),
+        None => command(&args.command),
+    };
+    let can_undo = env.ui.during(|progress| project.can_undo(&command, &directory, progress))?;
     let json = lazy_object! {
         schema: "herma.can-undo/1",
         project: project_json(&project),

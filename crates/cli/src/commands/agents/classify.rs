@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use herma_shell::{Command, may_change};
+use herma_shell::may_change;
 
 use crate::command_env::{Outcome, Result};
-use crate::commands::agents::can_undo::is_shell_text;
+use crate::commands::agents::can_undo::command;
 use crate::render::json::lazy_object;
 use crate::terminal::{Ui, shown};
 
@@ -27,10 +26,7 @@ pub(crate) struct ClassifyArgs {
 }
 
 pub(crate) fn cmd_classify(ui: &Ui, args: &ClassifyArgs) -> Result<Outcome> {
-    let found = may_change(&match &args.command[..] {
-        [only] if is_shell_text(only.as_bytes()) => Command::Text(only.as_bytes().into()),
-        words => Command::Arguments(words.iter().map(|word| word.as_bytes().into()).collect()),
-    });
+    let found = may_change(&command(&args.command));
     let effect = if found.is_some() { "may-change" } else { "reads-only" };
     let json = lazy_object! {
         schema: "herma.classify/1",

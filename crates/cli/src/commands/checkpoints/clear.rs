@@ -37,13 +37,10 @@ pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome> {
         shown = env.engine.count_checkpoints().ok();
         shown_first(describe(env), args.force)?;
     }
-    if !args.force {
-        let would = "all checkpoints of all projects would be deleted";
-        env.ui.must_ask(would, "`herma checkpoints clear --force`")?;
-        if !env.ui.ask("Proceed? [y/N]: ")? {
-            env.ui.print("Aborted.")?;
-            return Ok(Outcome::Aborted);
-        }
+    let would = "all checkpoints of all projects would be deleted";
+    let instead = "`herma checkpoints clear --force`";
+    if !args.force && !env.ui.agrees(would, instead, "Proceed? [y/N]: ", "Aborted.")? {
+        return Ok(Outcome::Aborted);
     }
     let cleared = env.engine.clear(shown.as_ref());
     let cleared = cleared

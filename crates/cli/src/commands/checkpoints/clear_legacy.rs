@@ -34,9 +34,9 @@ pub(super) fn cmd_clear_legacy(env: &CommandEnv, args: &ClearLegacyArgs) -> Resu
     if !args.force {
         let count = counted(archives.len() + repositories.len(), "legacy archive");
         let instead = "`herma checkpoints clear-legacy --force`";
-        env.ui.must_ask(format!("{count} would be deleted"), instead)?;
-        if !env.ui.ask("Delete all legacy archives? [y/N]: ")? {
-            env.ui.print("Aborted.")?;
+        let (would, question) =
+            (format!("{count} would be deleted"), "Delete all legacy archives? [y/N]: ");
+        if !env.ui.agrees(would, instead, question, "Aborted.")? {
             return Ok(Outcome::Aborted);
         }
     }

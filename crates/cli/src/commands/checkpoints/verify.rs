@@ -23,13 +23,6 @@ pub(super) struct VerifyArgs {
     read_data: bool,
 }
 
-/// Something else that is damaged.
-#[derive(Serialize)]
-struct ThingJson {
-    name: String,
-    what: String,
-}
-
 fn damaged_json(damaged: &DamagedFinding) -> impl Serialize {
     let paths = damaged.paths.paths.iter();
     object! {
@@ -71,9 +64,10 @@ pub(super) fn write_findings(out: &mut dyn Write, verified: &Verified) -> io::Re
     for damaged in &verified.damaged {
         write_damaged(out, damaged)?;
     }
-    for (kind, thing) in things(verified) {
-        let text = format!("{kind} {}: {}", thing.name, thing.what);
-        writeln!(out, "{}", escape(text.as_bytes()))?;
+    for (kind, things) in ["pack", "ref", "record"].into_iter().zip(things(verified)) {
+        for (name, what) in things {
+            writeln!(out, "{kind} {}: {}", escape(name.as_bytes()), escape(what.as_bytes()))?;
+        }
     }
     if verified.is_whole() {
         writeln!(out, "Everything is in order.")?;
@@ -104,23 +98,25 @@ fn write_damaged(out: &mut dyn Write, damaged: &DamagedFinding) -> io::Result<()
     Ok(())
 }
 
-fn things(verified: &Verified) -> Vec<(&'static str, ThingJson)> {
-    let thing = |name: &str, what: &str| ThingJson { name: name.to_owned(), what: what.to_owned() };
-    let packs = verified.packs.iter();
-    let packs = packs.map(|pack| ("pack", thing(&pack.pack, &pack.what)));
-    let refs = verified.refs.iter();
-    let refs = refs.map(|broken| ("ref", thing(&broken.name, &broken.what)));
-    let records = verified.metadata.iter();
-    let records = records.map(|record| ("record", thing(&record.file, &record.what)));
-    packs.chain(refs).chain(records).collect()
+/// What else is damaged, and how: packs, refs and records.
+fn things(verified: &Verified) -> [Vec<(&String, &String)>; 3] {
+    [
+        verified.packs.iter().map(|pack| (&pack.pack, &pack.what)).collect(),
+        verified.refs.iter().map(|broken| (&broken.name, &broken.what)).collect(),
+        verified.metadata.iter().map(|record| (&record.file, &record.what)).collect(),
+    ]
 }
 
 pub(super) fn verify_json(verified: &Verified) -> impl Serialize {
-    let of_kind = |wanted: &str| {
-        let all = things(verified).into_iter();
-        let these = all.filter(|(kind, _)| *kind == wanted);
-        list(these.map(|(_, thing)| thing))
+    let named = |things: Vec<(&String, &String)>| {
+        list(things.into_iter().map(|(name, what)| {
+            object! {
+                name: name.clone(),
+                what: what.clone(),
+            }
+        }))
     };
+    let [packs, refs, records] = things(verified).map(named);
     object! {
         schema: "herma.checkpoints-verify/1",
         whole: verified.is_whole(),
@@ -128,8 +124,8 @@ pub(super) fn verify_json(verified: &Verified) -> impl Serialize {
         objects: verified.objects,
         bytes: verified.bytes,
         damaged: list(verified.damaged.iter().map(damaged_json)),
-        packs: of_kind("pack"),
-        refs: of_kind("ref"),
-        records: of_kind("record"),
+        packs,
+        refs,
+        records,
     }
 }

@@ -7,6 +7,7 @@ use herma_core::RelPath;
 use herma_diff::{Change, FileStat};
 
 use crate::render::listing::counted;
+use crate::terminal::theme::Theme;
 use crate::terminal::{Label, Ui};
 
 /// `A`, `D`, `M`, `T` or `R`, as git has it.
@@ -85,23 +86,32 @@ pub(super) fn write_stats(
     let names: Vec<_> = files.iter().map(name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(60);
     for (file, name) in files.iter().zip(&names) {
-        let counts = match (file.insertions, file.deletions) {
-            (Some(insertions), Some(deletions)) => format!(
-                "{} {}",
-                ui.theme.paint(Label::Added, &format!("+{insertions}")),
-                ui.theme.paint(Label::Removed, &format!("-{deletions}")),
-            ),
-            _ if file.binary => "binary".to_owned(),
-            _ => "not counted".to_owned(),
-        };
-        writeln!(out, "{name:<width$} | {counts}")?;
+        writeln!(out, "{name:<width$} | {}", counts(file, ui.theme))?;
     }
-    let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
-    let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
-    writeln!(out, "{} changed, +{insertions}/-{deletions}", counted(files.len(), "file"))
+    writeln!(out, "{}", total(files))
 }
 
-fn name(file: &FileStat) -> String {
+/// How many lines changed in a file.
+pub(crate) fn counts(file: &FileStat, theme: Theme) -> String {
+    match (file.insertions, file.deletions) {
+        (Some(insertions), Some(deletions)) => format!(
+            "{} {}",
+            theme.paint(Label::Added, &format!("+{insertions}")),
+            theme.paint(Label::Removed, &format!("-{deletions}")),
+        ),
+        _ if file.binary => "binary".to_owned(),
+        _ => "not counted".to_owned(),
+    }
+}
+
+/// How many lines changed altogether.
+pub(crate) fn total(files: &[FileStat]) -> String {
+    let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
+    let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
+    format!("{} changed, +{insertions}/-{deletions}", counted(files.len(), "file"))
+}
+
+pub(crate) fn name(file: &FileStat) -> String {
     match &file.from {
         Some(from) => format!("{from} => {}", file.path),
         None => file.path.to_string(),

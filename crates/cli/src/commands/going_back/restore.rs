@@ -93,15 +93,13 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         paths: env.project_paths(&project, &args.paths)?,
         keep: env.project_paths(&project, &args.keep)?,
     };
-    let progress = env.ui.progress();
     if args.dry_run {
-        let plan = project.plan_restore(&checkpoint, &options, &progress)?;
-        drop(progress);
+        let plan =
+            env.ui.during(|progress| project.plan_restore(&checkpoint, &options, progress))?;
         return report_plan(env, &project, &plan, args.null, conversation.plan(env)?);
     }
     let mut following = Following::begin(env, &project, conversation.aim())?;
-    let restored = project.restore_with(&checkpoint, &options, &progress);
-    drop(progress);
+    let restored = env.ui.during(|progress| project.restore_with(&checkpoint, &options, progress));
     let restored = restored.map_err(|error| {
         following.failed();
         with_state_of_files(&project, error)

@@ -125,7 +125,7 @@ pub(crate) fn take_back(
 ) -> Result<Outcome> {
     let mut chosen = None;
     if dry_run || asked.file_by_file {
-        let planned = project.plan_take_back(asked, &env.ui.progress());
+        let planned = env.ui.during(|progress| project.plan_take_back(asked, progress));
         let mut plan = planned.map_err(|error| with_state_of_files(project, error))?;
         if dry_run {
             return report_planned(env, project, &plan, null, conversation.plan(env)?);

@@ -149,12 +149,10 @@ fn moved(
 }
 
 fn step(env: &CommandEnv, project: &Project, aim: &Aim, dry_run: bool) -> Result<Undone> {
-    let progress = env.ui.progress();
-    let undone = if *aim == Aim::Redo {
-        project.redo_with(&progress, dry_run)
-    } else {
-        project.undo_with(&progress, dry_run)
-    };
+    let undone = env.ui.during(|progress| match aim {
+        Aim::Redo => project.redo_with(progress, dry_run),
+        _ => project.undo_with(progress, dry_run),
+    });
     undone.map_err(|error| with_state_of_files(project, error))
 }
 

@@ -58,9 +58,8 @@ pub(super) fn cmd_archive(env: &CommandEnv, args: &ArchiveArgs) -> Result<Outcom
     if !args.yes {
         let count = plan.sessions;
         let would = format!("{count} session(s) would be archived");
-        env.ui.must_ask(would, "`herma sessions archive --yes`")?;
-        if !env.ui.ask(&format!("Archive {count} ended session(s)? [y/N] "))? {
-            env.ui.print("Cancelled.")?;
+        let question = format!("Archive {count} ended session(s)? [y/N] ");
+        if !env.ui.agrees(would, "`herma sessions archive --yes`", &question, "Cancelled.")? {
             return Ok(Outcome::Aborted);
         }
     }

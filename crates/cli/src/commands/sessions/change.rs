@@ -62,9 +62,9 @@ pub(super) fn cmd_delete(env: &CommandEnv, args: &DeleteArgs) -> Result<Outcome>
     let id = shown(&session.id);
     if !args.yes {
         let instead = format!("`herma sessions delete {id} --yes`");
-        env.ui.must_ask(format!("session '{id}' would be deleted"), &instead)?;
-        if !env.ui.ask(&format!("Delete session '{id}' and all its messages? [y/N] "))? {
-            env.ui.print("Cancelled.")?;
+        let would = format!("session '{id}' would be deleted");
+        let question = format!("Delete session '{id}' and all its messages? [y/N] ");
+        if !env.ui.agrees(would, &instead, &question, "Cancelled.")? {
             return Ok(Outcome::Aborted);
         }
     }

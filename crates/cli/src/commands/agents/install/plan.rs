@@ -19,15 +19,8 @@ pub(crate) struct Plan {
     scope: Scope,
     changes: Vec<Change>,
     /// Files that are gone already. What was made for them goes, in case the one who removed them did not get to it.
-    absent: Vec<Absent>,
+    absent: Vec<(PathBuf, SettingsFile, Target)>,
     installing: bool,
-}
-
-/// A file of ours that is not there.
-struct Absent {
-    path: PathBuf,
-    file: SettingsFile,
-    target: Target,
 }
 
 /// What will be done to one file.
@@ -35,7 +28,7 @@ pub(crate) struct Change {
     pub(crate) path: PathBuf,
     pub(crate) before: Option<Vec<u8>>,
     pub(crate) after: Option<Vec<u8>>,
-    notes: Vec<Note>,
+    pub(crate) notes: Vec<Note>,
     file: SettingsFile,
     target: Target,
 }
@@ -75,7 +68,7 @@ impl Plan {
             for path in &target.paths {
                 let file = SettingsFile::of_agent(path)?;
                 let Some(before) = file.read()? else {
-                    absent.push(Absent { path: path.clone(), file, target: target.clone() });
+                    absent.push((path.clone(), file, target.clone()));
                     continue;
                 };
                 let found = target.file.look(&before);
@@ -132,9 +125,9 @@ impl Plan {
             files.push(FileDone::new(change, backup));
         }
         // ORDER: after the files that are there, whose directories may stand in those of the others.
-        for absent in self.absent.iter().filter(|_| !dry_run) {
-            absent.file.sweep();
-            clear_directories(&absent.path, &absent.target, &mut made)?;
+        for (path, file, target) in self.absent.iter().filter(|_| !dry_run) {
+            file.sweep();
+            clear_directories(path, target, &mut made)?;
         }
         Ok(Done {
             agent: self.agent,
@@ -189,10 +182,6 @@ impl Change {
     /// Does anything change?
     pub(crate) fn is_one(&self) -> bool {
         self.before != self.after
-    }
-
-    pub(crate) fn notes(&self) -> &[Note] {
-        &self.notes
     }
 
     fn apply(&self) -> Result<()> {

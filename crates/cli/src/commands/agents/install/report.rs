@@ -48,13 +48,13 @@ enum Action {
 impl FileDone {
     pub(super) fn new(change: &Change, backup: Backup) -> Self {
         let action = match (&change.before, &change.after) {
-            _ if change.notes().contains(&Note::ForeignFile) => Action::Left,
+            _ if change.notes.contains(&Note::ForeignFile) => Action::Left,
             (before, after) if before == after => Action::Unchanged,
             (None, _) => Action::Created,
             (_, None) => Action::Removed,
             _ => Action::Changed,
         };
-        Self { path: change.path.clone(), action, notes: change.notes().to_vec(), backup }
+        Self { path: change.path.clone(), action, notes: change.notes.clone(), backup }
     }
 
     fn words(&self) -> Vec<String> {

@@ -8,8 +8,10 @@ use herma_diff::{Budget, FileStat, PatchOptions, patch};
 
 use super::{Asked, Reply};
 use crate::command_env::{Outcome, Result};
+use crate::commands::diff::text::{counts, name, total};
 use crate::render::listing::counted;
 use crate::render::patch_lines::visible;
+use crate::terminal::theme::Theme;
 
 /// Lines of a patch that are shown.
 const SHOWN_LINES: usize = 80;
@@ -82,6 +84,7 @@ fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<()>
     }
     let (old, new) = (comparison.old_side(), comparison.new_side());
     let files = per_file(&comparison.changes, &*old, &*new, Budget::UNLIMITED)?;
+    let count = |file: &FileStat| format!("{} | {}", name(file), counts(file, Theme::default()));
     let shown = files.iter().take(SHOWN_FILES).map(count);
     message.block(shown.collect(), files.len().saturating_sub(SHOWN_FILES));
     message.say(total(&files));
@@ -98,25 +101,4 @@ fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<()>
     })?;
     message.block(lines, more);
     Ok(())
-}
-
-/// How many lines changed altogether.
-fn total(files: &[FileStat]) -> String {
-    let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
-    let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
-    let changed = counted(files.len(), "file");
-    format!("{changed} changed, +{insertions}/-{deletions}")
-}
-
-/// How many lines changed in a file.
-fn count(file: &FileStat) -> String {
-    let counts = match (file.insertions, file.deletions) {
-        (Some(insertions), Some(deletions)) => format!("+{insertions} -{deletions}"),
-        _ if file.binary => "binary".to_owned(),
-        _ => "not counted".to_owned(),
-    };
-    match &file.from {
-        Some(from) => format!("{from} => {} | {counts}", file.path),
-        None => format!("{} | {counts}", file.path),
-    }
 }

@@ -75,7 +75,7 @@ impl Asked<'_> {
             conflicts: Conflicts::Leave,
             file_by_file: false,
         };
-        let taken = self.project.take_back(&asked, &self.env.ui.progress());
+        let taken = self.env.ui.during(|progress| self.project.take_back(&asked, progress));
         taken.map_err(|error| with_state_of_files(&self.project, error))
     }
 

@@ -10,7 +10,8 @@ mod list;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use herma_agents::slash::grammar::number;
 use herma_agents::slash::message::Span;
 use herma_agents::slash::{Message, Platform, Request, USAGE, parse};
@@ -39,8 +40,8 @@ pub(crate) struct SlashArgs {
     /// What was typed
     text: String,
     /// Where the message is shown
-    #[arg(long, value_name = "NAME", value_enum, default_value = "cli")]
-    platform: PlatformArg,
+    #[arg(long, value_name = "NAME", value_parser = platform_parser(), default_value = "cli")]
+    platform: Platform,
     /// The directory of the project [default: `-C DIR`, to which it is relative, `$TERMINAL_CWD`, `$MESSAGING_CWD`, or the present one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -49,25 +50,16 @@ pub(crate) struct SlashArgs {
     session: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PlatformArg {
-    Cli,
-    Telegram,
-    Discord,
-    Slack,
-    Plain,
-}
-
-impl From<PlatformArg> for Platform {
-    fn from(argument: PlatformArg) -> Self {
-        match argument {
-            PlatformArg::Cli => Self::Cli,
-            PlatformArg::Telegram => Self::Telegram,
-            PlatformArg::Discord => Self::Discord,
-            PlatformArg::Slack => Self::Slack,
-            PlatformArg::Plain => Self::Plain,
-        }
-    }
+/// Reads the name of a platform.
+fn platform_parser() -> impl TypedValueParser<Value = Platform> {
+    let names = ["cli", "telegram", "discord", "slack", "plain"];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "telegram" => Platform::Telegram,
+        "discord" => Platform::Discord,
+        "slack" => Platform::Slack,
+        "plain" => Platform::Plain,
+        _ => Platform::Cli,
+    })
 }
 
 impl SlashArgs {
@@ -143,7 +135,7 @@ struct Asked<'e> {
 
 pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
     let request = parse(&args.text);
-    let platform = args.platform.into();
+    let platform = args.platform;
     match env.open_project_quietly() {
         Ok(project) => {
             let asked = Asked { env, project, platform, session: args.session.as_deref() };
@@ -157,7 +149,7 @@ pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
 /// Answers where not even the directory is there: who asked sees the message, and not what is on stderr.
 pub(crate) fn tell_failure(ui: &Ui, args: &SlashArgs, error: &CommandError) -> Result<Outcome> {
     let reply = failure(action(&parse(&args.text)), error);
-    show(ui, args.platform.into(), None, &reply)
+    show(ui, args.platform, None, &reply)
 }
 
 fn show(ui: &Ui, platform: Platform, project: Option<&Project>, reply: &Reply) -> Result<Outcome> {

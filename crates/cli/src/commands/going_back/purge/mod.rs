@@ -76,9 +76,8 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome> {
         return Err(CommandError::from(Error::RestoreUnfinished).with_state("Nothing was changed."));
     }
     following.settle_first()?;
-    let progress = env.ui.progress();
     // Also where nothing was found: an interrupted purge may have left something to take away.
-    let purged = project.purge(&request, &progress).map_err(|error| {
+    let purged = env.ui.during(|progress| project.purge(&request, progress)).map_err(|error| {
         let is_refused = matches!(
             error,
             Error::RestoreUnfinished | Error::OtherRestoreUnfinished { .. }
@@ -90,7 +89,6 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome> {
         };
         CommandError::from(error).with_state(state)
     })?;
-    drop(progress);
     following.follow_rewritten()?;
     report(env, &project, &request, &purged)
 }
