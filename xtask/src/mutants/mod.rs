@@ -27,7 +27,6 @@ use std::time::Instant;
 use sha1::{Digest, Sha1};
 
 use crate::{Result, workspace};
-use build::Built;
 use parts::{PARTS, Part};
 use results::Results;
 use switch::Mutant;
@@ -225,35 +224,35 @@ impl Lab {
         for number in &built.unviable {
             results.add(&mutants[number - 1].name, "unviable", &self.commit)?;
         }
-        let mut trials = BTreeMap::new();
         for part in parts {
             let begin = Instant::now();
             let trial = Trial::prepare(built.programs(part), part.filters, &trial::scratch(0));
-            trials.insert(part.path, trial.map_err(|error| format!("{}: {error}", part.path))?);
+            let trial = trial.map_err(|error| format!("{}: {error}", part.path))?;
             eprintln!("── {}: the tests take {:.1?}", part.path, begin.elapsed());
+            let is_mine = |number: &&usize| {
+                Part::of(&mutants[**number - 1].name).is_some_and(|of| of.path == part.path)
+            };
+            let mine = built.switched.iter().filter(is_mine).copied().collect();
+            self.try_all(mutants, mine, &trial, jobs, results)?;
         }
-        self.try_all(mutants, &built, &trials, jobs, results)
+        Ok(())
     }
 
     /// Tries one mutant after the other, or some at once.
     fn try_all(
         &self,
         mutants: &[&Mutant],
-        built: &Built,
-        trials: &BTreeMap<&str, Trial>,
+        numbers: Vec<usize>,
+        trial: &Trial,
         jobs: usize,
         results: &mut Results,
     ) -> Result<()> {
-        let (mut numbers, results) = (built.switched.clone(), Mutex::new(results));
-        numbers.sort_unstable();
-        let queue = Mutex::new(numbers.into_iter());
+        let (queue, results) = (Mutex::new(numbers.into_iter()), Mutex::new(results));
         let work = |job: usize| -> std::result::Result<(), String> {
             let scratch = trial::scratch(job);
             let next = || queue.lock().ok()?.next();
             while let Some(number) = next() {
                 let name = &mutants[number - 1].name;
-                let trial = Part::of(name).and_then(|part| trials.get(part.path));
-                let trial = trial.ok_or_else(|| format!("{name} has no tests"))?;
                 let begin = Instant::now();
                 let fate = trial.run(number, &scratch).map_err(|error| error.to_string())?;
                 println!("{fate:>8} {:>6.1?}  {name}", begin.elapsed());
@@ -263,14 +262,8 @@ impl Lab {
             Ok(())
         };
         std::thread::scope(|scope| {
-            let jobs: Vec<_> = (0..jobs)
-                .map(|job| {
-                    scope.spawn({
-                        let work = &work;
-                        move || work(job)
-                    })
-                })
-                .collect();
+            let work = &work;
+            let jobs: Vec<_> = (0..jobs).map(|job| scope.spawn(move || work(job))).collect();
             for job in jobs {
                 job.join().map_err(|_| "a job panicked")??;
             }

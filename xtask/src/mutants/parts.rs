@@ -61,8 +61,6 @@ pub const PARTS: [Part; 12] = [
             "names::",
             "paths::",
             "secret_content::",
-            "special::",
-            "store_files::",
         ],
     },
     Part {
@@ -79,7 +77,6 @@ pub const PARTS: [Part; 12] = [
             "safety_proof::",
             "names::",
             "paths::",
-            "special::",
         ],
     },
     Part {
