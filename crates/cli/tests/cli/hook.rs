@@ -470,6 +470,23 @@ fn an_agent_of_an_agent_may_go_on_when_the_turn_ends() {
 }
 
 #[test]
+fn what_an_agent_of_an_agent_does_is_part_of_the_step_that_started_it() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.before("1", "Bash", &json!({"command": "make"}));
+    agent.before("2", "Task", &json!({"prompt": "tidy up"}));
+    agent.before("3", "Bash", &json!({"command": "make"}));
+    let inner = json!({
+        "tool_name": "Bash", "tool_input": {"command": "rm a.txt"}, "tool_use_id": "4",
+        "agent_id": "agent-7", "agent_type": "worker",
+    });
+    agent.event("PreToolUse", &inner);
+    let within: Vec<_> = steps(&project).iter().map(|step| step["within"].clone()).collect();
+    assert_eq!(within, [json!(2), json!(null), json!(null), json!(null)]);
+}
+
+#[test]
 fn where_no_end_is_told_the_next_call_ends_the_last_one() {
     let env = test_env();
     let project = repository(&env);

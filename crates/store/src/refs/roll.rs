@@ -224,6 +224,23 @@ mod tests {
     }
 
     #[test]
+    fn a_roll_is_written_anew_once_most_of_its_lines_say_nothing_new() {
+        let fresh = Fresh::new();
+        let project = ProjectId::parse(PROJECT.as_bytes()).unwrap();
+        let _lock = fresh.dirs.lock_project(&project, Duration::ZERO).unwrap();
+        let name = format!("refs/herma/{PROJECT}/00000001");
+        fresh.dirs.refs().create(&[(&name, ObjectId::EMPTY_TREE)]).unwrap();
+        let lines = || Roll::read(&fresh.dirs, &project).unwrap().lines;
+        for (more, expected) in [(65, 66), (1, 1)] {
+            for _ in 0..more {
+                enter(&fresh.dirs, &[(&name, ObjectId::EMPTY_TREE)]);
+            }
+            renew(&fresh.dirs, &project).unwrap();
+            assert_eq!(lines(), expected);
+        }
+    }
+
+    #[test]
     fn a_roll_that_cannot_be_written_is_left_as_it_is_unless_the_disk_is_full() {
         let fresh = Fresh::new();
         let project = ProjectId::parse(PROJECT.as_bytes()).unwrap();

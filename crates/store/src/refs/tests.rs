@@ -280,4 +280,8 @@ fn a_file_in_the_place_of_a_directory_is_damage_and_not_an_absence() {
     std::fs::write(fresh.store().join("refs/herma"), format!("{}\n", one.to_hex())).unwrap();
     assert!(is_damage("refs/herma/p"), "what every store has is a directory");
     assert!(is_damage("refs/herma"));
+    refs.sync_names("refs/herma/p").unwrap();
+    std::fs::remove_file(fresh.store().join("refs/herma")).unwrap();
+    std::os::unix::fs::symlink("heads", fresh.store().join("refs/herma")).unwrap();
+    assert!(refs.sync_names("refs/herma/p").is_err(), "only what is not there needs no sync");
 }
