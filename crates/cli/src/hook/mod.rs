@@ -226,6 +226,19 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_is_kept_waiting_no_longer_than_it_waits() {
+        let limit = |event: &str| {
+            let payload = format!("{{\"hook_event_name\":\"{event}\"}}");
+            let (mut payload, around) = (payload.as_bytes(), Surroundings::default());
+            let event = herma_agents::read(Agent::Claude, &around, &mut payload).event;
+            HookCall { event, received: BootMoment::now(), problem: None }.time_limit()
+        };
+        assert_eq!(limit("SessionStart"), Duration::ZERO);
+        assert_eq!(limit("SessionEnd"), MAX_WAIT_AT_THE_END);
+        assert_eq!(limit("PreToolUse"), AGENT_TIMEOUT);
+    }
+
+    #[test]
     fn calls_are_known_by_their_first_word() {
         assert!(is("herma hook claude"));
         assert!(is("herma --home /h -C hook hook claude"));
