@@ -31,7 +31,7 @@ pub const PARTS: [Part; 12] = [
     Part {
         path: "crates/agents/src/agents",
         package: "herma-agents",
-        programs: &["--lib", "--test=readers"],
+        programs: &["--lib", "--test=readers", "--test=install"],
         filters: &[],
     },
     Part {
