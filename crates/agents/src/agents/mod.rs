@@ -152,6 +152,13 @@ mod tests {
     use crate::rules;
 
     #[test]
+    fn what_is_left_to_do_is_said_only_of_agents_that_leave_something() {
+        assert_eq!(Agent::Claude.next_step(false), None);
+        let left = Agent::Goose.next_step(false).unwrap();
+        assert!(left.starts_with("Restart Goose"), "{left}");
+    }
+
+    #[test]
     fn every_table_looks_only_at_fields_that_are_kept() {
         let kept: HashSet<_> = FIELDS.all_inside().into_iter().collect();
         for agent in Agent::ALL {
