@@ -269,6 +269,17 @@ fn files_and_directories_in_each_others_way_are_left_alone() {
     assert_eq!(world, present);
     let why = ConflictWhy::InTheWay;
     assert_eq!(reversed.conflicts, [conflict("e", why, Decided::Left)]);
+    assert_eq!(reversed.left.into_iter().collect::<Vec<_>>(), [(path("e"), path("e"))]);
+}
+
+#[test]
+fn what_has_no_lines_is_in_no_conflict_where_only_one_side_changed_it() {
+    let file = |content: &str| World::new().file("f", content);
+    // The step changed only who may execute it.
+    let (from, to) = (file("a\0"), file("a\0").mode("f", 0o755));
+    assert_eq!(clean(&from, &to, &file("c\0").mode("f", 0o755)), file("c\0"));
+    // Somebody has taken it back by hand.
+    assert_eq!(clean(&file("a\0"), &file("b\0"), &file("a\0")), file("a\0"));
 }
 
 #[test]

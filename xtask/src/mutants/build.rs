@@ -85,14 +85,16 @@ struct Expansion {
 impl Built {
     /// The programs with the tests of a part, and where they are run.
     pub fn programs(&self, part: &Part) -> Vec<(PathBuf, PathBuf)> {
-        let package = format!("#{}@", part.package);
+        let packages = part.packages.iter().map(|package| format!("#{package}@"));
+        let packages: Vec<String> = packages.collect();
         let is_asked = |program: &&Program| {
             let Target { kind, name } = &program.target;
             let asked = part.programs.iter().any(|asked| match kind[0].as_str() {
                 kind @ ("bin" | "test") => *asked == format!("--{kind}={name}"),
                 _ => *asked == "--lib",
             });
-            asked && program.profile.test && program.package_id.contains(&package)
+            let is_here = packages.iter().any(|package| program.package_id.contains(package));
+            asked && program.profile.test && is_here
         };
         let found = self.programs.iter().filter(is_asked).filter_map(|program| {
             let directory = program.manifest_path.parent()?;
@@ -148,7 +150,8 @@ impl Lab {
     ) -> Result<std::result::Result<Vec<Program>, Vec<Diagnostic>>> {
         let mut cargo = self.cargo()?;
         cargo.args(["test", "--no-run", "--quiet", "--message-format=json"]);
-        let packages: BTreeSet<&str> = parts.iter().map(|part| part.package).collect();
+        let packages: BTreeSet<&str> =
+            parts.iter().flat_map(|part| part.packages).copied().collect();
         let programs: BTreeSet<&str> =
             parts.iter().flat_map(|part| part.programs).copied().collect();
         cargo.args(packages.iter().map(|package| format!("--package={package}"))).args(programs);

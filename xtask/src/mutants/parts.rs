@@ -4,8 +4,8 @@
 pub struct Part {
     /// A folder or a file, as the mutants in it are called.
     pub path: &'static str,
-    /// The package with the tests that must notice.
-    pub package: &'static str,
+    /// The packages with the tests that must notice.
+    pub packages: &'static [&'static str],
     /// The programs whose tests must notice.
     pub programs: &'static [&'static str],
     /// Parts of the names of these tests; none means all.
@@ -18,19 +18,27 @@ const ENGINE: &[&str] = &["--lib", "--test=engine"];
 pub const PARTS: [Part; 12] = [
     Part {
         path: "crates/store/src/refs",
-        package: "herma-store",
+        packages: &["herma-store"],
         programs: &["--lib"],
         filters: &["refs::"],
     },
     Part {
         path: "crates/reversal/src",
-        package: "herma-reversal",
-        programs: &["--lib"],
-        filters: &[],
+        packages: &["herma-reversal", "herma-core"],
+        programs: ENGINE,
+        filters: &[
+            "overlay::",
+            "properties::",
+            "rules::",
+            "undo::",
+            "steps::",
+            "steps_reviewed::",
+            "session_changes::",
+        ],
     },
     Part {
         path: "crates/core/src/undo",
-        package: "herma-core",
+        packages: &["herma-core"],
         programs: ENGINE,
         filters: &[
             "undo::",
@@ -39,12 +47,13 @@ pub const PARTS: [Part; 12] = [
             "step_failures::",
             "steps_reviewed::",
             "session_changes::",
+            "outside::",
             "changed_rules::",
         ],
     },
     Part {
         path: "crates/core/src/steps",
-        package: "herma-core",
+        packages: &["herma-core"],
         programs: ENGINE,
         filters: &[
             "steps::",
@@ -59,13 +68,13 @@ pub const PARTS: [Part; 12] = [
     },
     Part {
         path: "crates/cli/src/hook",
-        package: "herma",
+        packages: &["herma"],
         programs: &["--bin=herma", "--test=cli"],
         filters: &["hook::"],
     },
     Part {
         path: "crates/core/src/save",
-        package: "herma-core",
+        packages: &["herma-core"],
         programs: ENGINE,
         filters: &[
             "save::",
@@ -82,7 +91,7 @@ pub const PARTS: [Part; 12] = [
     },
     Part {
         path: "crates/core/src/restore",
-        package: "herma-core",
+        packages: &["herma-core"],
         programs: ENGINE,
         filters: &[
             "restore::",
@@ -98,21 +107,22 @@ pub const PARTS: [Part; 12] = [
     },
     Part {
         path: "crates/agents/src/agents",
-        package: "herma-agents",
+        packages: &["herma-agents"],
         programs: &["--lib", "--test=readers", "--test=install"],
         filters: &[],
     },
     Part {
         path: "crates/agents/src/install",
-        package: "herma-agents",
+        packages: &["herma-agents"],
         programs: &["--lib", "--test=install"],
         filters: &[],
     },
     Part {
         path: "crates/store/src/gc",
-        package: "herma-core",
+        packages: &["herma-store", "herma-core"],
         programs: ENGINE,
         filters: &[
+            "gc::",
             "cleaning::",
             "collect_attacks::",
             "collect_damage::",
@@ -122,7 +132,7 @@ pub const PARTS: [Part; 12] = [
     },
     Part {
         path: "crates/core/src/cleanup",
-        package: "herma-core",
+        packages: &["herma-core"],
         programs: ENGINE,
         filters: &[
             "cleanup::",
@@ -136,7 +146,7 @@ pub const PARTS: [Part; 12] = [
     },
     Part {
         path: "crates/sessions/src/removal",
-        package: "herma-sessions",
+        packages: &["herma-sessions"],
         programs: &["--lib", "--test=sessions"],
         filters: &[],
     },
