@@ -4,6 +4,7 @@ use herma_core::engine::NoProgress;
 use herma_core::steps::{Step, StepChoice, StepEnd, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{TakeBack, TakeBackPlan, TakenBack, WhichStep};
+use herma_diff::Side;
 
 use super::project::TestProject;
 
@@ -60,6 +61,64 @@ pub fn of_steps(numbers: &[u64]) -> TakeBack {
     TakeBack {
         steps: StepChoice { numbers: numbers.to_vec(), ..StepChoice::default() },
         ..TakeBack::default()
+    }
+}
+
+#[test]
+fn a_step_has_the_turn_and_the_prompt_of_its_session_unless_it_says_otherwise() {
+    let p = TestProject::new();
+    let door = p.project();
+    let turn = door.begin_turn("s", &Facts::default(), Some("go")).unwrap();
+    assert_eq!(door.turn("s").unwrap().as_ref(), Some(&turn));
+    let begin = |turn: Option<&str>, prompt: Option<&str>| {
+        let facts = Facts {
+            session: Some("s".to_owned()),
+            turn: turn.map(str::to_owned),
+            ..Facts::default()
+        };
+        let start = StepStart { facts, prompt: prompt.map(str::to_owned), ..StepStart::default() };
+        let start = door.begin_step(StepKind::Tool, start, &NoProgress).unwrap().step.start;
+        (start.facts.turn.unwrap(), start.prompt)
+    };
+    let said = |text: &str| Some(text.to_owned());
+    assert_eq!(begin(None, None), (turn.turn.clone(), said("go")));
+    assert_eq!(begin(None, Some("mine")), (turn.turn.clone(), said("mine")));
+    assert_eq!(begin(Some("another"), None), ("another".to_owned(), None));
+    assert_eq!(begin(Some("another"), Some("mine")), ("another".to_owned(), said("mine")));
+}
+
+#[test]
+fn a_step_that_ends_where_it_began_changed_nothing_although_others_saved_meanwhile() {
+    let p = TestProject::new();
+    p.write("a.txt", "one\n");
+    let number = p.begin("claude", "bash");
+    p.write("a.txt", "two\n");
+    p.save("meanwhile");
+    p.write("a.txt", "one\n");
+    assert!(matches!(p.end(number).end, StepEnd::Unchanged(_)));
+}
+
+#[test]
+fn checkpoints_around_a_step_and_its_undo_say_what_they_are_of() {
+    let p = TestProject::new();
+    let lines = |first: &str, last: &str| format!("{first}\nb\nc\nd\ne\n{last}\n");
+    p.write("a.txt", lines("a", "f"));
+    let number = p.step("claude", || p.write("a.txt", lines("A", "f")));
+    p.write("a.txt", lines("A", "F"));
+    let plan = p.plan_take_back(&of_steps(&[number]));
+    let preview = p.project().preview(&plan).unwrap();
+    let change = preview.changes[0].clone();
+    let [old, new] = [change.old, change.new].map(|side| side.unwrap().id);
+    let content = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
+    let was = preview.old_side().content(&change.path, &old, 1000).unwrap();
+    let will_be = preview.new_side().content(&change.path, &new, 1000).unwrap();
+    assert_eq!((content(was), content(will_be)), (lines("A", "F"), lines("a", "F")));
+    assert_eq!((preview.changes.len(), preview.modes.len()), (1, 0));
+    p.take_back(&of_steps(&[number]));
+    assert_eq!(p.read("a.txt"), lines("a", "F"));
+    let reasons: Vec<String> = p.list().iter().map(|c| c.reason.to_string()).collect();
+    for expected in ["before bash", "after bash", "undo of step 1"] {
+        assert!(reasons.iter().any(|reason| reason == expected), "{expected}: {reasons:?}");
     }
 }
 
