@@ -81,6 +81,7 @@ pub const PARTS: [Part; 12] = [
         filters: &[
             "save::",
             "guards::",
+            "changed_rules::",
             "round_trip::",
             "defects_capture::",
             "lost_objects::",
