@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::parts::Part;
+use super::parts::{PARTS, Part};
 use super::switch::{self, Mutant, Owner};
 use super::{Lab, Result};
 
@@ -150,8 +150,9 @@ impl Lab {
     ) -> Result<std::result::Result<Vec<Program>, Vec<Diagnostic>>> {
         let mut cargo = self.cargo()?;
         cargo.args(["test", "--no-run", "--quiet", "--message-format=json"]);
+        // All packages each time, or what they share would be built with other features.
         let packages: BTreeSet<&str> =
-            parts.iter().flat_map(|part| part.packages).copied().collect();
+            PARTS.iter().flat_map(|part| part.packages).copied().collect();
         let programs: BTreeSet<&str> =
             parts.iter().flat_map(|part| part.programs).copied().collect();
         cargo.args(packages.iter().map(|package| format!("--package={package}"))).args(programs);

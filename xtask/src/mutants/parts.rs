@@ -82,6 +82,7 @@ pub const PARTS: [Part; 12] = [
             "save::",
             "guards::",
             "changed_rules::",
+            "purge::",
             "round_trip::",
             "defects_capture::",
             "lost_objects::",
