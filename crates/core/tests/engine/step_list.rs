@@ -202,6 +202,20 @@ fn a_deleted_project_s_steps_and_turns_go_with_its_checkpoints() {
 }
 
 #[test]
+fn an_older_step_is_found_by_its_number() {
+    let project = TestProject::new();
+    project.write("a.txt", "0");
+    for text in ["1\n", "2\n", "3\n"] {
+        step(&project, "a.txt", text);
+    }
+    for number in 1..=3 {
+        let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
+        let listed = project.project().steps(&choice).unwrap();
+        assert_eq!(listed.iter().map(|one| one.step.number).collect::<Vec<_>>(), [number]);
+    }
+}
+
+#[test]
 fn clearing_everything_clears_the_steps() {
     let project = TestProject::new();
     project.write("a.txt", "0");

@@ -120,6 +120,11 @@ fn checkpoints_around_a_step_and_its_undo_say_what_they_are_of() {
     for expected in ["before bash", "after bash", "undo of step 1"] {
         assert!(reasons.iter().any(|reason| reason == expected), "{expected}: {reasons:?}");
     }
+    let newest = p.project().steps(&StepChoice::default()).unwrap().swap_remove(0).step;
+    assert_eq!(newest.start.command.as_deref(), Some("undo of step 1"));
+    p.restore(&p.list().len().to_string());
+    let newest = p.project().steps(&StepChoice::default()).unwrap().swap_remove(0).step;
+    assert_eq!((newest.kind, newest.start.command), (StepKind::Restore, None));
 }
 
 #[test]
