@@ -99,6 +99,7 @@ pub fn run(args: &[String]) -> Result<()> {
     fs::create_dir_all(&place)?;
     let lock = fs::File::create(place.join("lock"))?;
     lock.try_lock().map_err(|_| "mutants: another run works in the same clone")?;
+    trial::end_leftovers()?;
     let clone = place.join("clone");
     if clone.exists() {
         // Of a run that was interrupted.

@@ -20,11 +20,33 @@ const MIN_LIMIT: Duration = Duration::from_secs(30);
 /// Some mutants never stop to ask for memory.
 const MAX_MEMORY: u64 = 4 << 30;
 
-/// A directory for what the tests of one job write: in memory where there is such a place, since they sync a lot.
-pub fn scratch(job: usize) -> PathBuf {
+/// What the names of all such directories begin with.
+const SCRATCH: &str = "herma-mutants-";
+
+/// Where tests write: in memory where there is such a place, since they sync a lot.
+fn place() -> PathBuf {
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    place.join(format!("herma-mutants-{}-{job}", std::process::id()))
+    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
+}
+
+/// A directory for what the tests of one job write.
+pub fn scratch(job: usize) -> PathBuf {
+    place().join(format!("{SCRATCH}{}-{job}", std::process::id()))
+}
+
+/// Ends what a run that was killed left behind: some mutants never end by themselves.
+pub fn end_leftovers() -> Result<()> {
+    for entry in fs::read_dir(place())? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(SCRATCH));
+        let Some((run, _)) = rest.and_then(|rest| rest.split_once('-')) else { continue };
+        if !Path::new("/proc").join(run).exists() {
+            end_all_in(&entry.path())?;
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// The tests of a part.
