@@ -1,30 +1,39 @@
 //! The agents by name, and how they run a command line. All else there is to say of one is in its file in `agents/`.
 
-/// An agent that can call Herma.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Agent {
-    /// Claude Code.
-    Claude,
-    /// Codex CLI.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// OpenCode.
-    OpenCode,
-    /// Copilot CLI.
-    Copilot,
-    /// Cline, the command line and the editor extension.
-    Cline,
-    /// Goose.
-    Goose,
-    /// Qwen Code.
-    Qwen,
-    /// Cursor.
-    Cursor,
-    /// Crush.
-    Crush,
-    /// Hermes Agent.
-    Hermes,
+macro_rules! agents {
+    ($($name:ident = $word:literal, $title:literal, $runs:ident;)*) => {
+        /// An agent that can call Herma.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Agent {
+            $(#[doc = $title] $name,)*
+        }
+
+        impl Agent {
+            /// All of them, in the order lists show them.
+            pub const ALL: [Self; [$($word),*].len()] = [$(Self::$name),*];
+
+            /// Its word, its title, and how it runs a line.
+            const fn row(self) -> (&'static str, &'static str, Runs) {
+                match self {
+                    $(Self::$name => ($word, $title, Runs::$runs),)*
+                }
+            }
+        }
+    };
+}
+
+agents! {
+    Claude = "claude", "Claude Code", Shell;
+    Codex = "codex", "Codex CLI", Anything;
+    Gemini = "gemini", "Gemini CLI", Shell;
+    OpenCode = "opencode", "OpenCode", Shell;
+    Copilot = "copilot", "Copilot CLI", Shell;
+    Cline = "cline", "Cline", Shell;
+    Goose = "goose", "Goose", Shell;
+    Qwen = "qwen", "Qwen Code", Shell;
+    Cursor = "cursor", "Cursor", ShellForAnswer;
+    Crush = "crush", "Crush", Shell;
+    Hermes = "hermes", "Hermes Agent", Anything;
 }
 
 /// How an agent runs the command line of a hook.
@@ -39,38 +48,6 @@ pub(crate) enum Runs {
 }
 
 impl Agent {
-    /// All of them, in the order lists show them.
-    pub const ALL: [Self; 11] = [
-        Self::Claude,
-        Self::Codex,
-        Self::Gemini,
-        Self::OpenCode,
-        Self::Copilot,
-        Self::Cline,
-        Self::Goose,
-        Self::Qwen,
-        Self::Cursor,
-        Self::Crush,
-        Self::Hermes,
-    ];
-
-    /// Its word, its title, and how it runs a line.
-    const fn row(self) -> (&'static str, &'static str, Runs) {
-        match self {
-            Self::Claude => ("claude", "Claude Code", Runs::Shell),
-            Self::Codex => ("codex", "Codex CLI", Runs::Anything),
-            Self::Gemini => ("gemini", "Gemini CLI", Runs::Shell),
-            Self::OpenCode => ("opencode", "OpenCode", Runs::Shell),
-            Self::Copilot => ("copilot", "Copilot CLI", Runs::Shell),
-            Self::Cline => ("cline", "Cline", Runs::Shell),
-            Self::Goose => ("goose", "Goose", Runs::Shell),
-            Self::Qwen => ("qwen", "Qwen Code", Runs::Shell),
-            Self::Cursor => ("cursor", "Cursor", Runs::ShellForAnswer),
-            Self::Crush => ("crush", "Crush", Runs::Shell),
-            Self::Hermes => ("hermes", "Hermes Agent", Runs::Anything),
-        }
-    }
-
     /// The word the command line, records and JSON use.
     pub const fn word(self) -> &'static str {
         self.row().0

@@ -58,7 +58,7 @@ impl Problem {
 
     /// Could it make a cleaning drop the wrong checkpoints?
     pub(crate) fn concerns_cleaning(&self) -> bool {
-        self.key.is_none_or(Key::is_about_cleaning)
+        self.key.is_none_or(|key| key.is_about_cleaning)
     }
 
     /// Could it make a cleaning delete the wrong sessions?
