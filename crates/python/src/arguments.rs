@@ -283,11 +283,5 @@ pub(crate) fn facts(
     turn: Option<Words>,
     tool: Option<Words>,
 ) -> Facts {
-    Facts {
-        agent: said(agent),
-        session: said(session),
-        turn: said(turn),
-        tool: said(tool),
-        transcript: None,
-    }
+    Facts::of(said(agent), said(session), said(turn), said(tool))
 }

@@ -253,13 +253,12 @@ impl Engine {
     ) -> PyResult<Cleaned> {
         let request = CleanRequest {
             limits: Limits {
-                max_snapshots: (max_snapshots > 0).then_some(max_snapshots),
-                is_usual: false,
+                max_snapshots: Some(max_snapshots),
                 project: project.map(project_id).transpose()?,
-                retention_days: (retention_days > 0).then_some(retention_days),
-                max_total_bytes: (max_total_size > 0).then_some(max_total_size),
-                min_free_bytes: None,
+                retention_days: Some(retention_days),
+                max_total_bytes: Some(max_total_size),
                 orphans: orphans.into_core()?,
+                ..Limits::default()
             },
             attended: true,
             clock_is_right: false,

@@ -81,16 +81,9 @@ fn write_checkpoint(
     let when = time::local(checkpoint.time);
     writeln!(out, "Saved:    {when} ({})", time::age(checkpoint.time.seconds, env.now()))?;
     writeln!(out, "Origin:   {}", checkpoint.origin.word())?;
-    let facts = &checkpoint.facts;
-    let facts = [
-        ("Agent:   ", &facts.agent),
-        ("Session: ", &facts.session),
-        ("Turn:    ", &facts.turn),
-        ("Tool:    ", &facts.tool),
-    ];
-    for (label, fact) in facts {
+    for (name, fact) in checkpoint.facts.texts() {
         if let Some(fact) = fact {
-            writeln!(out, "{label} {}", escape(fact.as_bytes()))?;
+            writeln!(out, "{:9} {}", format!("{name}:"), escape(fact.as_bytes()))?;
         }
     }
     for name in &checkpoint.names {

@@ -111,13 +111,10 @@ fn facts(env: &CommandEnv, event: &Event) -> Facts {
         Agent::Hermes => transcript::mark(env, event.session.as_deref()),
         _ => None,
     };
-    Facts {
-        agent: Some(event.agent.word().to_owned()),
-        session: event.session.clone(),
-        turn: event.turn.clone(),
-        tool: event.tool.as_ref().map(|tool| tool.name.clone()),
-        transcript,
-    }
+    let agent = Some(event.agent.word().to_owned());
+    let tool = event.tool.as_ref().map(|tool| tool.name.clone());
+    let facts = Facts::of(agent, event.session.clone(), event.turn.clone(), tool);
+    Facts { transcript, ..facts }
 }
 
 fn save(

@@ -77,7 +77,7 @@ impl Engine {
         let asked = self.options.settings.asked;
         let recorded = || store.identity(project).asked().max_snapshots;
         let most =
-            count_limits(keeping).snapshots_of(project, asked.max_snapshots.or_else(recorded));
+            Limits::of(keeping, None).snapshots_of(project, asked.max_snapshots.or_else(recorded));
         // The new one is not in the history yet.
         let checkpoints = history.entries.len() + 1;
         if exceeds(most, checkpoints) && exceeds(most, droppable(store, project, history)? + 2) {
@@ -172,7 +172,7 @@ impl Engine {
         for project in project_ids(&store)? {
             let history = History::load(&store.dirs, &store.objects, &project)?;
             let asked = store.identity(&project).asked().max_snapshots;
-            let most = count_limits(keeping).snapshots_of(&project, asked);
+            let most = Limits::of(keeping, None).snapshots_of(&project, asked);
             if exceeds(most, droppable(&store, &project, &history)?) {
                 return Ok(true);
             }
@@ -210,29 +210,14 @@ fn exceeds(most: usize, checkpoints: usize) -> bool {
 
 /// The limits as the settings have them. The size may be as near as it is: the rule for it knows what to do.
 fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) -> Limits {
-    let days = keeping.retention_days;
-    Limits {
-        retention_days: by_age.then_some(days),
-        max_total_bytes: Some(limit),
-        min_free_bytes: Some(keeping.min_free_disk),
-        // Nothing that lives gives up anything for what was deleted long ago.
-        orphans: if (by_age || is_near && keeping.auto_prune) && keeping.delete_orphans {
-            // Somebody may have moved it, and want its history at the new place.
-            Orphans::Untouched { days: days.max(1) }
-        } else {
-            Orphans::Keep
-        },
-        ..count_limits(keeping)
+    let mut limits = Limits::of(keeping, Some(limit));
+    limits.retention_days = limits.retention_days.filter(|_| by_age);
+    // Nothing that lives gives up anything for what was deleted long ago.
+    if (by_age || is_near && keeping.auto_prune) && keeping.delete_orphans {
+        // Somebody may have moved it, and want its history at the new place.
+        limits.orphans = Orphans::Untouched { days: keeping.retention_days.max(1) };
     }
-}
-
-/// How many checkpoints each project may have.
-fn count_limits(keeping: &Keeping) -> Limits {
-    Limits {
-        max_snapshots: Some(keeping.usual_snapshots()),
-        is_usual: keeping.max_snapshots.is_none(),
-        ..Limits::default()
-    }
+    limits
 }
 
 /// How many checkpoints of a project a count limit could drop.

@@ -14,6 +14,7 @@ use super::holdings::Shares;
 use super::notes::{Note, Over, Protection};
 use super::{bytes, rules};
 use crate::error::Error;
+use crate::types::settings::Keeping;
 
 /// The limits a store is kept within. `None` and zero both turn a limit off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,19 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// What the settings say, but for projects that were deleted.
+    pub fn of(keeping: &Keeping, max_total_bytes: Option<u64>) -> Self {
+        Self {
+            max_snapshots: Some(keeping.usual_snapshots()),
+            is_usual: keeping.max_snapshots.is_none(),
+            project: None,
+            retention_days: Some(keeping.retention_days),
+            max_total_bytes,
+            min_free_bytes: Some(keeping.min_free_disk),
+            orphans: Orphans::Keep,
+        }
+    }
+
     /// How many checkpoints this project may have; 0 is no limit.
     pub fn snapshots_of(&self, project: &ProjectId, asked: Option<usize>) -> usize {
         let Some(most) = self.max_snapshots else { return 0 };
@@ -125,6 +139,19 @@ pub enum Rule {
     TotalSize,
     /// Less than `min_free_disk_mb` are free.
     FreeDisk,
+}
+
+impl Rule {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Orphan => "orphan",
+            Self::Stale => "stale",
+            Self::Count => "count",
+            Self::TotalSize => "total-size",
+            Self::FreeDisk => "free-disk",
+        }
+    }
 }
 
 impl fmt::Display for Rule {

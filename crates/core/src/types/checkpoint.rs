@@ -24,6 +24,31 @@ pub struct Facts {
     pub transcript: Option<Transcript>,
 }
 
+impl Facts {
+    /// What everybody says who asks for one.
+    pub fn of(
+        agent: Option<String>,
+        session: Option<String>,
+        turn: Option<String>,
+        tool: Option<String>,
+    ) -> Self {
+        Self { agent, session, turn, tool, transcript: None }
+    }
+
+    /// Those that are text, by the names that trailers and `herma show` give them.
+    pub fn texts(&self) -> [(&'static str, Option<&String>); 4] {
+        let Self { agent, session, turn, tool, transcript: _ } = self;
+        let texts = [("Agent", agent), ("Session", session), ("Turn", turn), ("Tool", tool)];
+        texts.map(|(name, text)| (name, text.as_ref()))
+    }
+
+    /// The same, to be written.
+    pub(crate) fn texts_mut(&mut self) -> [(&'static str, &mut Option<String>); 4] {
+        let Self { agent, session, turn, tool, transcript: _ } = self;
+        [("Agent", agent), ("Session", session), ("Turn", turn), ("Tool", tool)]
+    }
+}
+
 /// How far a conversation had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transcript {

@@ -50,19 +50,12 @@ impl Message {
                 if *lines_known { format!(" +{insertions} -{deletions}") } else { String::new() };
             push_trailer(&mut out, "Changes", format!("{files}{lines}").as_bytes());
         }
-        let facts = &self.facts;
-        let named = [
-            ("Agent", &facts.agent),
-            ("Session", &facts.session),
-            ("Turn", &facts.turn),
-            ("Tool", &facts.tool),
-        ];
-        for (name, value) in named {
+        for (name, value) in self.facts.texts() {
             if let Some(value) = value {
                 push_trailer(&mut out, name, value.as_bytes());
             }
         }
-        if let Some(transcript) = &facts.transcript {
+        if let Some(transcript) = &self.facts.transcript {
             let bytes = transcript.bytes.map_or("-".to_owned(), |b| b.to_string());
             let value = format!("{} {} {bytes}", transcript.message, transcript.messages);
             push_trailer(&mut out, "Transcript", value.as_bytes());
@@ -101,7 +94,6 @@ impl Message {
     }
 
     fn take(&mut self, name: &[u8], value: &[u8]) {
-        let text = || Some(decode(value).into_string_lossy());
         match name {
             b"Origin" if value == b"safety" => self.origin = Origin::Safety,
             b"Origin" if value == b"merged" => self.origin = Origin::Merged,
@@ -109,13 +101,14 @@ impl Message {
             b"Origin" if value == b"hermes" => self.origin = Origin::Hermes,
             b"Purged" => self.purged.extend(RelPath::new(decode(value)).ok()),
             b"Changes" => self.changes = parse_changes(value),
-            b"Agent" => self.facts.agent = text(),
-            b"Session" => self.facts.session = text(),
-            b"Turn" => self.facts.turn = text(),
-            b"Tool" => self.facts.tool = text(),
             b"Transcript" => self.facts.transcript = parse_transcript(value),
             b"Reason" => self.reason = decode(value).into(),
-            _ => {}
+            _ => {
+                let mut texts = self.facts.texts_mut().into_iter();
+                if let Some((_, text)) = texts.find(|(known, _)| known.as_bytes() == name) {
+                    *text = Some(decode(value).into_string_lossy());
+                }
+            }
         }
     }
 }
@@ -150,7 +143,6 @@ pub fn without(message: &[u8], extra: Option<ObjectId>, purged: &[RelPath]) -> V
     out
 }
 
-/// Does git's log, which strips empty lines at both ends, show other bytes than these?
 /// What git calls the subject (`%s`): the first paragraph, its lines joined by spaces.
 pub fn subject(message: &[u8]) -> BString {
     let lines = message.lines().map(<[u8]>::trim_ascii_end);
@@ -159,6 +151,7 @@ pub fn subject(message: &[u8]) -> BString {
     paragraph.join(&b' ').into()
 }
 
+/// Does git's log, which strips empty lines at both ends, show other bytes than these?
 fn git_would_trim(reason: &[u8]) -> bool {
     reason.first().is_none_or(|b| *b == b'\n') || reason.last() == Some(&b'\n')
 }

@@ -113,16 +113,7 @@ impl Prune<'_> {
     }
 
     fn limits(&self, orphans: Orphans) -> Limits {
-        let keeping = &self.keeping;
-        Limits {
-            max_snapshots: Some(keeping.usual_snapshots()),
-            is_usual: keeping.max_snapshots.is_none(),
-            project: None,
-            retention_days: (keeping.retention_days > 0).then_some(keeping.retention_days),
-            max_total_bytes: keeping.max_total_size,
-            min_free_bytes: (keeping.min_free_disk > 0).then_some(keeping.min_free_disk),
-            orphans,
-        }
+        Limits { orphans, ..Limits::of(&self.keeping, self.keeping.max_total_size) }
     }
 
     fn request(&self, orphans: Orphans) -> CleanRequest {

@@ -29,17 +29,6 @@ pub(super) struct PruneReport<'p> {
     errors: usize,
 }
 
-/// The word programs know a rule by.
-fn word(rule: Rule) -> &'static str {
-    match rule {
-        Rule::Orphan => "orphan",
-        Rule::Stale => "stale",
-        Rule::Count => "count",
-        Rule::TotalSize => "total-size",
-        Rule::FreeDisk => "free-disk",
-    }
-}
-
 impl<'p> PruneReport<'p> {
     /// What would be done.
     pub(super) fn of_preview(preview: &'p Preview, keeping: Keeping) -> Self {
@@ -129,7 +118,7 @@ impl<'p> PruneReport<'p> {
                 workdir: self.preview.workdir(&dropped.project).map(PathJson::of),
                 sequence: dropped.sequence,
                 id: dropped.id.to_hex(),
-                rule: word(dropped.rule),
+                rule: dropped.rule.word(),
             })),
             forgotten: list(cleaned.forgotten.iter().map(ToString::to_string)),
             orphans_kept: self.orphans_kept,

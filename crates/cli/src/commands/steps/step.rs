@@ -87,14 +87,10 @@ pub(crate) fn cmd_step(env: &CommandEnv, args: &StepArgs) -> Result<Outcome> {
 
 fn begin(env: &CommandEnv, args: &BeginArgs) -> Result<Outcome> {
     let project = env.open_project()?;
+    let BeginArgs { agent, session, turn, tool, .. } = args;
+    let facts = Facts::of(agent.clone(), session.clone(), turn.clone(), tool.clone());
     let start = StepStart {
-        facts: Facts {
-            agent: args.agent.clone(),
-            session: args.session.clone(),
-            turn: args.turn.clone(),
-            tool: args.tool.clone(),
-            transcript: transcript::mark(env, args.session.as_deref()),
-        },
+        facts: Facts { transcript: transcript::mark(env, args.session.as_deref()), ..facts },
         call: args.call.clone(),
         command: args.command.clone(),
         paths: args.paths.iter().map(|path| shown(env, &project, path)).collect(),

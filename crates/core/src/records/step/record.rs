@@ -24,18 +24,8 @@ impl StepStart {
     /// what was recorded, however long it was.
     #[must_use]
     pub(crate) fn cut(mut self) -> Self {
-        let facts = &mut self.facts;
-        for name in [
-            &mut facts.agent,
-            &mut facts.session,
-            &mut facts.turn,
-            &mut facts.tool,
-            &mut self.call,
-            &mut self.sub_agent,
-        ]
-        .into_iter()
-        .flatten()
-        {
+        let facts = self.facts.texts_mut().map(|(_, text)| text);
+        for name in facts.into_iter().chain([&mut self.call, &mut self.sub_agent]).flatten() {
             excerpt(name, MAX_NAME);
         }
         if let Some(prompt) = &mut self.prompt {
