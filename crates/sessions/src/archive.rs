@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::hash::{DefaultHasher, Hasher};
 use std::io::{Read, Write};
 
 use flate2::Compression;
@@ -17,6 +16,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
+use sha2::{Digest, Sha256};
 
 use crate::db::Database;
 use crate::error::{Error, Result};
@@ -33,6 +33,9 @@ pub const DIRECTORY: &str = "archive";
 const MAX_NAME_BYTES: usize = 200;
 /// A piece of a file in one line.
 const PIECE: usize = 192 << 10;
+
+/// What an archive says, in short: a session is deleted on the strength of it.
+type Content = [u8; 32];
 
 /// What [`archive`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -161,10 +164,15 @@ fn write(database: &Database, files: &Dir, ends: &[End], directory: &Dir, id: &s
     Ok(size)
 }
 
-/// Writes the session and its files; returns what was written, as a number.
-fn compress(database: &Database, files: &Dir, ends: &[End], id: &str, to: &File) -> Result<u64> {
-    let mut tee =
-        Tee { out: GzEncoder::new(to, Compression::default()), seen: DefaultHasher::new() };
+/// Writes the session and its files; returns what was written, in short.
+fn compress(
+    database: &Database,
+    files: &Dir,
+    ends: &[End],
+    id: &str,
+    to: &File,
+) -> Result<Content> {
+    let mut tee = Tee { out: GzEncoder::new(to, Compression::default()), seen: Sha256::new() };
     export::export(database, &Filter::one(id), &mut tee)?;
     for name in sweep::files_of(database, id)? {
         write_file(files, &name, &name.to_string_lossy(), &mut tee)?;
@@ -174,11 +182,11 @@ fn compress(database: &Database, files: &Dir, ends: &[End], id: &str, to: &File)
         write_file(dir, name, &label, &mut tee)?;
     }
     tee.out.finish()?;
-    Ok(tee.seen.finish())
+    Ok(tee.seen.finalize().into())
 }
 
 /// Gives the archive the first free name, unless it is there already.
-fn publish(temp: Temp<'_>, directory: &Dir, id: &str, content: u64) -> Result<String> {
+fn publish(temp: Temp<'_>, directory: &Dir, id: &str, content: Content) -> Result<String> {
     let mut stem = pending::escape(id).replace('/', "%2f");
     if stem.starts_with('.') {
         stem.replace_range(..1, "%2e");
@@ -222,11 +230,12 @@ fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Re
     }
 }
 
-/// Does an archive say what has this number? One that cannot be read says something else.
-fn says(directory: &Dir, name: &str, content: u64) -> bool {
+/// Does an archive say this? One that cannot be read says something else.
+fn says(directory: &Dir, name: &str, content: Content) -> bool {
     let Ok(file) = directory.open_file(name) else { return false };
-    let mut read = Tee { out: std::io::sink(), seen: DefaultHasher::new() };
-    std::io::copy(&mut GzDecoder::new(file), &mut read).is_ok() && read.seen.finish() == content
+    let mut read = Tee { out: std::io::sink(), seen: Sha256::new() };
+    std::io::copy(&mut GzDecoder::new(file), &mut read).is_ok()
+        && Content::from(read.seen.finalize()) == content
 }
 
 /// Archives of sessions that are still there, because they changed or are still needed, go again.
@@ -249,13 +258,13 @@ fn drop_needless(database: &Database, directory: &Dir, kept: &mut Vec<Kept>) -> 
 /// Writes, and remembers what was written.
 struct Tee<W> {
     out: W,
-    seen: DefaultHasher,
+    seen: Sha256,
 }
 
 impl<W: Write> Write for Tee<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let length = self.out.write(bytes)?;
-        self.seen.write(&bytes[..length]);
+        self.seen.update(&bytes[..length]);
         Ok(length)
     }
 
