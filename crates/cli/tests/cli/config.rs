@@ -32,6 +32,21 @@ fn show_tells_where_each_setting_comes_from() {
 }
 
 #[test]
+fn a_home_that_is_missing_is_made_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = test_env();
+    let home = env.home().join("not/there");
+    let mut command = env.work_dir("project").command();
+    command.env("HERMES_HOME", &home).args(["config", "set", "max_snapshots", "7"]);
+    let output = command.bounded_output().expect("herma starts");
+    assert!(output.status.success(), "{output:?}");
+    for (path, mode) in [(home.clone(), 0o700), (home.join("config.yaml"), 0o600)] {
+        let found = std::fs::metadata(&path).expect("it was made").permissions().mode();
+        assert_eq!(found & 0o777, mode, "{}", path.display());
+    }
+}
+
+#[test]
 fn one_session_switches_saves_on_or_off_whatever_the_file_says() {
     let env = test_env();
     let project = env.work_dir("project");
