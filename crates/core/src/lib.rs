@@ -50,7 +50,6 @@ pub mod error;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/core.rs"]
 pub mod fuzzing;
-mod history;
 pub mod project;
 mod projects;
 pub mod purge;

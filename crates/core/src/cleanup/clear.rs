@@ -13,9 +13,9 @@ use herma_store::objects::Objects;
 use herma_store::{ProjectId, layout, lock};
 
 use crate::engine::Engine;
+use crate::engine::history::History;
 use crate::engine::open::ids_below;
 use crate::error::Error;
-use crate::history::History;
 
 /// How many checkpoints each project has.
 pub type CheckpointCounts = BTreeMap<ProjectId, usize>;
@@ -51,9 +51,9 @@ impl Engine {
             let name = entry.name.as_c_str();
             match base::classify(&dir, &entry)? {
                 Found::Archive => {
-                    let emptied = base::remove_archive(&dir, name)?;
-                    cleared.bytes_freed += emptied.bytes;
-                    cleared.deleted |= emptied.is_gone || emptied.bytes > 0;
+                    let removed = base::remove_archive(&dir, name)?;
+                    cleared.bytes_freed += removed.bytes_freed;
+                    cleared.deleted |= removed.deleted || removed.bytes_freed > 0;
                 }
                 Found::Repository(_) => {
                     cleared.bytes_freed += base::discard(&dir, &dir, name)?;
@@ -125,7 +125,7 @@ pub(crate) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
     }
     let mut counts = CheckpointCounts::new();
     for project in projects {
-        let entries = History::load(dirs, &objects, &project)?.entries.len();
+        let entries = History::read(dirs, &objects, &project)?.entries.len();
         counts.insert(project, entries);
     }
     Ok(counts)

@@ -21,8 +21,6 @@
 //! A marker that cannot be right, because it is no number or lies in the future, counts as no marker:
 //! cleaning is due, and writes a new one.
 
-use std::fmt;
-
 use super::{DAY, HOUR};
 use crate::directory::python_float;
 
@@ -32,15 +30,19 @@ const MAX_PAUSE_SECONDS: f64 = 30.0 * DAY;
 pub(super) const AHEAD: f64 = DAY;
 
 /// What is thought of the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trust {
     /// It runs on from where it was.
+    #[error("the clock runs on from the last cleaning")]
     Trusted,
     /// It is before the newest record of the store.
+    #[error("the clock is behind the newest checkpoint")]
     Behind,
     /// It is more than thirty days after the last cleaning.
+    #[error("the clock is more than 30 days ahead of the last cleaning")]
     JumpedAhead,
     /// No cleaning has looked at it yet, and the newest record is more than thirty days old.
+    #[error("the clock is more than 30 days ahead of the newest checkpoint")]
     Unconfirmed,
 }
 
@@ -48,17 +50,6 @@ impl Trust {
     /// May anything be decided by age?
     pub fn is_trusted(self) -> bool {
         self == Self::Trusted
-    }
-}
-
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Trusted => "the clock runs on from the last cleaning",
-            Self::Behind => "the clock is behind the newest checkpoint",
-            Self::JumpedAhead => "the clock is more than 30 days ahead of the last cleaning",
-            Self::Unconfirmed => "the clock is more than 30 days ahead of the newest checkpoint",
-        })
     }
 }
 

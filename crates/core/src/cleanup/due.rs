@@ -23,10 +23,10 @@ use super::facts::last_run;
 use super::plan::{Limits, Orphans, larger};
 use super::room::{PackFiles, store_bytes};
 use super::{CleanRequest, Cleaned};
+use crate::engine::history::{History, Labels};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress};
 use crate::error::Error;
-use crate::history::{History, Labels};
 use crate::types::asked::Due;
 use crate::types::settings::Keeping;
 
@@ -170,7 +170,7 @@ impl Engine {
         }
         let store = self.open_for_writing()?;
         for project in project_ids(&store)? {
-            let history = History::load(&store.dirs, &store.objects, &project)?;
+            let history = History::load(&store, &project)?;
             let asked = store.identity(&project).asked().max_snapshots;
             let most = Limits::of(keeping, None).snapshots_of(&project, asked);
             if exceeds(most, droppable(&store, &project, &history)?) {
@@ -222,8 +222,8 @@ fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) 
 
 /// How many checkpoints of a project a count limit could drop.
 fn droppable(store: &OpenStore, project: &ProjectId, history: &History) -> Result<usize, Error> {
-    let labels = Labels::load(&store.dirs, project)?;
-    let is_kept = |entry: &&crate::history::Entry| {
+    let labels = Labels::load(store, project)?;
+    let is_kept = |entry: &&crate::engine::history::Entry| {
         labels.is_pinned(entry.sequence) || labels.names_of(&entry.id).next().is_some()
     };
     let kept = history.entries.iter().filter(is_kept).count();

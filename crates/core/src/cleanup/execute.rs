@@ -22,10 +22,10 @@ use super::notes::Note;
 use super::plan::{Dropped, Plan, Rule};
 use super::presence::Presence;
 use crate::engine::Engine;
+use crate::engine::history::{Entry, History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
-use crate::history::{Entry, History, Labels};
 use crate::records::step::log::StepLog;
 use crate::records::step::{Step, log, marks};
 use crate::save::unsettled;
@@ -94,7 +94,7 @@ impl Engine {
         let is_empty = now.checkpoints.is_empty();
         let is_left = drops.len() < now.checkpoints.len() || (is_empty && !now.presence.is_gone());
         if !drops.is_empty() {
-            let history = History::load(&store.dirs, &store.objects, project)?;
+            let history = History::load(store, project)?;
             let sequences = drops.iter().map(|dropped| dropped.sequence).collect();
             cut(store, project, &history, &sequences)?;
         }
@@ -188,7 +188,7 @@ pub(crate) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> 
     }
     let _lock = lock_project(&store.dirs, project, Duration::ZERO)?;
     let Some(state) = own_state(store, project)? else { return Ok(()) };
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     let is_gone = |step: &Step| {
         let before = history.contains(&step.before.checkpoint);
         match step.end.moment() {
@@ -245,7 +245,7 @@ impl Operation<'_> {
 
     pub(crate) fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
         let history = self.load_history()?;
-        let index = history.find(spec, &self.store.dirs, &self.id)?;
+        let index = history.find(spec, &self.store)?;
         self.drop_entry(&history, history.entries[index])
     }
 
@@ -292,7 +292,7 @@ pub(crate) fn cut(
     store.dirs.shallow().add(&children)?;
     move_mirror_off(store, project, history, &staying)?;
     let mut names = Vec::new();
-    let labels = Labels::load(&store.dirs, project)?;
+    let labels = Labels::load(store, project)?;
     for entry in &going {
         names.extend(labels.names_of(&entry.id).map(|name| name_ref(project, name)));
         names.push(pin_ref(project, entry.sequence));

@@ -15,9 +15,9 @@ use super::presence;
 use super::presence::Presence;
 use crate::directory::Identity;
 use crate::engine::Engine;
+use crate::engine::history::{Entry, History, Labels};
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::error::Error;
-use crate::history::{Entry, History, Labels};
 use crate::records::step::log::StepLog;
 use crate::restore::interrupted::records_of;
 use crate::steps::recording::open_steps;
@@ -156,8 +156,8 @@ pub(crate) fn last_run(dirs: &StoreDirs, now: f64) -> Option<f64> {
 }
 
 pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectFacts, Error> {
-    let history = History::load(&store.dirs, &store.objects, &id)?;
-    let labels = Labels::load(&store.dirs, &id)?;
+    let history = History::load(store, &id)?;
+    let labels = Labels::load(store, &id)?;
     let in_use = in_use(store, &id)?;
     let identity = store.identity(&id);
     let workdir = identity.workdir();

@@ -1,7 +1,7 @@
 //! What a plan has to say besides the list of what goes.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_store::ProjectId;
 
@@ -10,39 +10,34 @@ use super::plan::Rule;
 use super::presence::Doubt;
 
 /// Why a checkpoint stays whatever the limits say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Protection {
     /// It is the newest of its project.
+    #[error("the newest of its project")]
     Newest,
     /// It is the newest of its project that can be read.
+    #[error("the newest of its project that can be read")]
     NewestReadable,
     /// An interrupted restore or the next undo needs it.
+    #[error("needed for undo")]
     InUse,
     /// It has a name.
+    #[error("named")]
     Named,
     /// A person pinned it.
+    #[error("pinned")]
     Pinned,
 }
 
-impl fmt::Display for Protection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Newest => "the newest of its project",
-            Self::NewestReadable => "the newest of its project that can be read",
-            Self::InUse => "needed for undo",
-            Self::Named => "named",
-            Self::Pinned => "pinned",
-        })
-    }
-}
-
 /// Something a person should know about a plan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Note {
     /// The clock is not believed: nothing is dropped or thinned out by age this time.
+    #[error("{0}, so nothing is dropped because of its age this time")]
     ClockDistrusted(Trust),
     /// The project's record says that it was last saved in the future, and its newest checkpoint does
     /// not bear that out. Whoever applies the plan sets the record to the present.
+    #[error("project {project} is recorded as saved in the future; it counts as saved now")]
     FutureTouch {
         /// The project.
         project: ProjectId,
@@ -50,6 +45,9 @@ pub enum Note {
     /// The project's record says that it was last saved long before an older checkpoint was taken: the
     /// clock was behind at its last save, and when that was nobody knows. Whoever applies the plan sets
     /// the record to the present, before the checkpoint that shows it may go.
+    #[error(
+        "project {project} was last saved while the clock was behind; its age is counted from now on"
+    )]
     EarlyTouch {
         /// The project.
         project: ProjectId,
@@ -58,11 +56,15 @@ pub enum Note {
     },
     /// The newest checkpoint itself is dated in the future. Its project's age is not judged until it is
     /// saved again.
+    #[error(
+        "the newest checkpoint of project {project} is dated in the future, so its age is not judged until it is saved again"
+    )]
     FutureCheckpoint {
         /// The project.
         project: ProjectId,
     },
     /// The project is not there, but it may not have been deleted, so it is no orphan.
+    #[error("{} stays: {doubt}", place(project, workdir.as_deref()))]
     OutOfReach {
         /// The project.
         project: ProjectId,
@@ -72,6 +74,7 @@ pub enum Note {
         doubt: Doubt,
     },
     /// The project was deleted, but some of its checkpoints are protected and stay.
+    #[error("project {project} was deleted, but {} protected", those(*checkpoints))]
     OrphanStays {
         /// The project.
         project: ProjectId,
@@ -79,6 +82,7 @@ pub enum Note {
         checkpoints: usize,
     },
     /// So many checkpoints of the project are protected that it keeps more than the limit.
+    #[error("project {project} keeps {}, more than the limit of {limit}: the others are protected", counted(*checkpoints))]
     OverCount {
         /// The project.
         project: ProjectId,
@@ -100,47 +104,6 @@ impl Note {
             | Self::OutOfReach { project, .. }
             | Self::OrphanStays { project, .. }
             | Self::OverCount { project, .. } => Some(project),
-        }
-    }
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ClockDistrusted(trust) => {
-                write!(f, "{trust}, so nothing is dropped because of its age this time")
-            }
-            Self::FutureTouch { project } => write!(
-                f,
-                "project {project} is recorded as saved in the future; it counts as saved now"
-            ),
-            Self::EarlyTouch { project, .. } => write!(
-                f,
-                "project {project} was last saved while the clock was behind; its age is counted from \
-                 now on"
-            ),
-            Self::FutureCheckpoint { project } => write!(
-                f,
-                "the newest checkpoint of project {project} is dated in the future, so its age is not \
-                 judged until it is saved again"
-            ),
-            Self::OutOfReach { project, workdir: None, doubt } => {
-                write!(f, "project {project} stays: {doubt}")
-            }
-            Self::OutOfReach { workdir: Some(workdir), doubt, .. } => {
-                write!(f, "{} stays: {doubt}", workdir.display())
-            }
-            Self::OrphanStays { project, checkpoints } => write!(
-                f,
-                "project {project} was deleted, but {} of it {} protected",
-                counted(*checkpoints),
-                if *checkpoints == 1 { "is" } else { "are" }
-            ),
-            Self::OverCount { project, checkpoints, limit } => write!(
-                f,
-                "project {project} keeps {}, more than the limit of {limit}: the others are protected",
-                counted(*checkpoints)
-            ),
         }
     }
 }
@@ -199,6 +162,15 @@ impl fmt::Display for Over {
         }
         Ok(())
     }
+}
+
+fn place(project: &ProjectId, workdir: Option<&Path>) -> String {
+    workdir.map_or_else(|| format!("project {project}"), |path| path.display().to_string())
+}
+
+fn those(checkpoints: usize) -> String {
+    let verb = if checkpoints == 1 { "is" } else { "are" };
+    format!("{} of it {verb}", counted(checkpoints))
 }
 
 fn counted(checkpoints: usize) -> String {

@@ -26,7 +26,6 @@
 //! where it was, whoever saved it.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -57,54 +56,35 @@ impl Presence {
 }
 
 /// Why a project that is not there does not count as deleted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// Nobody recorded which directory it was in.
+    #[error("it was not recorded which directory it was in")]
     NoRecord,
     /// The directory it was in is not there either.
+    #[error("the directory it was in is missing too")]
     ParentGone,
     /// Another directory is where its own was: another volume, or none.
+    #[error("the directory it was in is not the one it was, perhaps a volume is not mounted")]
     ParentReplaced,
     /// The directory it was in is empty, as a mount point without its volume is.
+    #[error("the directory it was in is empty, perhaps a volume is not mounted")]
     EmptyParent,
     /// The directory it was in is the root of a volume, and nobody recorded which volume that was.
+    #[error("it was at the top of a volume, and it was not recorded which one that was")]
     AnyVolume,
     /// It was a volume of its own, which may only be unmounted.
+    #[error("it was a volume of its own, perhaps not mounted now")]
     WasMountPoint,
     /// It was renamed.
+    #[error("it is at {} now, and `herma doctor --adopt` there takes its checkpoints over", to.display())]
     Moved {
         /// Where it is now.
         to: PathBuf,
     },
     /// The system would not say; this is its answer.
+    #[error("its place cannot be read: {0}")]
     Unreadable(String),
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRecord => f.write_str("it was not recorded which directory it was in"),
-            Self::ParentGone => f.write_str("the directory it was in is missing too"),
-            Self::ParentReplaced => f.write_str(
-                "the directory it was in is not the one it was, perhaps a volume is not mounted",
-            ),
-            Self::EmptyParent => {
-                f.write_str("the directory it was in is empty, perhaps a volume is not mounted")
-            }
-            Self::AnyVolume => f.write_str(
-                "it was at the top of a volume, and it was not recorded which one that was",
-            ),
-            Self::WasMountPoint => {
-                f.write_str("it was a volume of its own, perhaps not mounted now")
-            }
-            Self::Moved { to } => write!(
-                f,
-                "it is at {} now, and `herma doctor --adopt` there takes its checkpoints over",
-                to.display()
-            ),
-            Self::Unreadable(answer) => write!(f, "its place cannot be read: {answer}"),
-        }
-    }
 }
 
 /// Whether the project at `workdir` is still there, given what was recorded while it lived.

@@ -3,6 +3,7 @@
 //! An [`Engine`] knows where the store is and how to behave; a [`Project`] is one directory in it. Each
 //! operation opens the store, takes the locks it needs, does its work and lets go.
 
+pub(crate) mod history;
 pub(crate) mod lock;
 pub(crate) mod open;
 pub(crate) mod operation;

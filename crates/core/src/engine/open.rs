@@ -19,9 +19,9 @@ use herma_worktree::stat_cache::StatCache;
 
 use super::Engine;
 use crate::directory::{Identity, Place};
+use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::error::Error;
-use crate::history::History;
 use crate::records::purge::{PurgeRecord, read_rewritten};
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
@@ -42,15 +42,20 @@ impl OpenStore {
         Ok(&self.dirs.for_writing()?.tmp)
     }
 
-    /// What `projects/<id>.json` says.
+    /// The bytes of `projects/<id>.json`, if there is one. No record is large; anything larger is something else.
+    pub(crate) fn read_record(&self, id: &ProjectId) -> herma_fs::Result<Option<Vec<u8>>> {
+        match self.dirs.store().open_dir("projects") {
+            Ok(projects) => projects.read_opt(format!("{id}.json").as_str(), 1 << 20),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// What `projects/<id>.json` says. One that cannot be read knows nothing: it must never cost a checkpoint, nor stop a
+    /// cleaning. What can be saved of it is: it may be about to be written again.
     pub(crate) fn identity(&self, id: &ProjectId) -> Identity {
-        let dir = self.dirs.store().open_dir("projects").ok();
-        let file = format!("{id}.json");
-        // Metadata that cannot be read knows nothing; it must not stop a cleaning.
-        let bytes = dir.and_then(|dir| dir.read_opt(file.as_str(), 1 << 20).ok().flatten());
-        // What can be saved of it is: it may be about to be written again.
-        let found = bytes.map(|bytes| Identity::salvage(&bytes, id));
-        found.unwrap_or_default()
+        let bytes = self.read_record(id).ok().flatten();
+        bytes.map(|bytes| Identity::salvage(&bytes, id)).unwrap_or_default()
     }
 
     /// Writes `projects/<id>.json`. The caller holds the project's lock.
@@ -189,7 +194,7 @@ impl Operation<'_> {
 
     /// Keeps `projects/<id>.json`, which Hermes reads, in step. Returns whether the project is on a file system it was not on before.
     pub(crate) fn touch(&self, durability: Durability) -> Result<bool, Error> {
-        let old = self.record()?;
+        let old = self.store.identity(&self.id);
         let new = self.touched(&old);
         // An older record would do.
         let is_known = old.last_touch().is_some();
@@ -202,7 +207,7 @@ impl Operation<'_> {
     /// that is renamed without being synced may be empty after a power cut, and syncing costs more than the
     /// whole visit.
     pub(crate) fn touch_now_and_then(&self) -> Result<(), Error> {
-        let mut old = self.record()?;
+        let mut old = self.store.identity(&self.id);
         let new = self.touched(&old);
         // The time that is in the new record: a clock that is asked again says another one.
         let times = old.last_touch().zip(new.last_touch());
@@ -213,14 +218,6 @@ impl Operation<'_> {
             }
         }
         self.store.write_identity(&self.id, &new, self.settings().durability)
-    }
-
-    /// What `projects/<id>.json` says. Unreadable metadata is written anew: it must never cost a checkpoint.
-    pub(crate) fn record(&self) -> Result<Identity, Error> {
-        let projects = self.store.dirs.store().ensure_dir("projects", 0o700)?;
-        let file = format!("{}.json", self.id);
-        let old = projects.read_opt(file.as_str(), 1 << 20).ok().flatten();
-        Ok(old.as_deref().map(Identity::parse).unwrap_or_default())
     }
 
     /// Writes the stat cache. It is only a cache: failing to write it costs time, nothing else.
@@ -243,33 +240,30 @@ impl Operation<'_> {
 
     /// The stat cache of the last save, whatever it describes.
     pub(crate) fn read_cache(&self) -> Option<StatCache> {
-        let herma = self.store.dirs.herma()?;
-        let state = herma.projects.open_dir(self.id.as_str()).ok()?;
-        StatCache::read(&state)
+        StatCache::read(&own_state(&self.store, &self.id).ok()??)
     }
 
     /// Is there a stat cache that takes its time to read?
     pub(crate) fn has_large_cache(&self) -> bool {
-        let herma = self.store.dirs.herma();
-        let state = herma.and_then(|herma| herma.projects.open_dir(self.id.as_str()).ok());
-        state.is_some_and(|state| StatCache::is_large(&state))
+        let state = own_state(&self.store, &self.id);
+        state.is_ok_and(|state| state.is_some_and(|state| StatCache::is_large(&state)))
     }
 
     pub(crate) fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
         self.finish_purge()?;
         let history = self.load_history()?;
-        history.readable(&self.store.dirs, &self.store.objects, &self.id)
+        history.readable(&self.store)
     }
 
     pub(crate) fn list_newest(&self, most: usize) -> Result<Listed, Error> {
         self.finish_purge()?;
         let history = self.load_history()?;
-        history.newest_ones(most, &self.store.dirs, &self.store.objects, &self.id)
+        history.newest_ones(most, &self.store)
     }
 
     pub(crate) fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
         let history = self.load_history()?;
-        history.damaged(&self.store.dirs, &self.store.objects, &self.id)
+        history.damaged(&self.store)
     }
 
     pub(crate) fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
@@ -278,9 +272,9 @@ impl Operation<'_> {
         if history.entries.is_empty() {
             return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
-        match history.find(spec, &self.store.dirs, &self.id) {
+        match history.find(spec, &self.store) {
             Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(spec).unwrap_or(e)),
-            found => history.checkpoint(found?, &self.store.dirs, &self.store.objects, &self.id),
+            found => history.checkpoint(found?, &self.store),
         }
     }
 
@@ -308,7 +302,7 @@ impl Operation<'_> {
         let now = rewritten.get(&checkpoint.id);
         let index = now.and_then(|now| history.entries.iter().position(|e| e.id == *now));
         let index = index.ok_or_else(|| Error::NotFound { spec: checkpoint.id.to_hex() })?;
-        history.checkpoint(index, &self.store.dirs, &self.store.objects, &self.id)
+        history.checkpoint(index, &self.store)
     }
 
     /// What to say of an id that a checkpoint had before something was purged from it.

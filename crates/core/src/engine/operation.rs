@@ -6,8 +6,8 @@ use herma_store::lock::Guard;
 
 use super::open::OpenStore;
 use super::{NoProgress, Progress, Project, Stage};
+use crate::engine::history::History;
 use crate::error::Error;
-use crate::history::History;
 
 /// A project whose store is open, and whoever is told how far it is. All that is done with one project is done here; the
 /// door for callers is `project.rs`.
@@ -71,7 +71,7 @@ impl Project {
 impl Operation<'_> {
     /// Its checkpoints in their order.
     pub(crate) fn load_history(&self) -> Result<History, Error> {
-        History::load(&self.store.dirs, &self.store.objects, &self.id)
+        History::load(&self.store, &self.id)
     }
 
     /// The history, which must have something in it.

@@ -7,12 +7,12 @@ use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
-use crate::directory::{Identity, Place, Places};
+use crate::directory::{Place, Places};
+use crate::engine::history::{History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, KnownProject};
 use crate::error::Error;
-use crate::history::{History, Labels};
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;
@@ -21,22 +21,15 @@ impl Engine {
     /// Every project the store has heard of.
     pub fn projects(&self) -> Result<Vec<KnownProject>, Error> {
         let Some(store) = self.open_for_reading()? else { return Ok(Vec::new()) };
-        let projects = store.dirs.store().open_dir("projects").ok();
-        project_ids(&store)?.into_iter().map(|id| known(&store, projects.as_ref(), id)).collect()
+        project_ids(&store)?.into_iter().map(|id| known(&store, id)).collect()
     }
 }
 
-fn known(
-    store: &OpenStore,
-    projects: Option<&herma_fs::Dir>,
-    id: ProjectId,
-) -> Result<KnownProject, Error> {
-    let file = format!("{id}.json");
-    let bytes = projects.and_then(|dir| dir.read_opt(file.as_str(), 1 << 20).ok().flatten());
-    let identity = bytes.as_deref().map(Identity::parse).unwrap_or_default();
+fn known(store: &OpenStore, id: ProjectId) -> Result<KnownProject, Error> {
+    let identity = store.identity(&id);
     let workdir = identity.workdir();
     Ok(KnownProject {
-        checkpoints: History::load(&store.dirs, &store.objects, &id)?.entries.len(),
+        checkpoints: History::load(store, &id)?.entries.len(),
         // As for cleaning: a file or a link that leads nowhere stands there because somebody put it there.
         exists: workdir
             .as_ref()
@@ -75,8 +68,8 @@ impl Operation<'_> {
     pub(crate) fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
         // What a purge was interrupted in is finished there, before it moves.
         drop(lock_project(&self.store.dirs, &from.id, self.settings().lock_wait)?);
-        let theirs = History::load(&self.store.dirs, &self.store.objects, &from.id)?;
-        let labels = Labels::load(&self.store.dirs, &from.id)?;
+        let theirs = History::load(&self.store, &from.id)?;
+        let labels = Labels::load(&self.store, &from.id)?;
         let ours = self.load_history()?;
         self.touch(Durability::Synced)?;
         let fresh: Vec<_> = theirs.entries.iter().filter(|e| !ours.contains(&e.id)).collect();
@@ -179,7 +172,7 @@ fn is_elsewhere(known: &KnownProject, places: &Places) -> bool {
 
 /// Are most of the top-level names of a project's newest checkpoint in this directory?
 fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<bool, Error> {
-    let history = History::load(&store.dirs, &store.objects, id)?;
+    let history = History::load(store, id)?;
     let Some(newest) = history.newest() else { return Ok(false) };
     let tree = store.objects.read_commit(&newest.id)?.tree;
     let names = store.objects.read_tree(&tree)?;

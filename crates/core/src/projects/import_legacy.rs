@@ -26,13 +26,12 @@ use herma_store::transfer::Transfer;
 use herma_store::{ObjectId, ProjectId, layout};
 
 use crate::directory::Identity;
+use crate::engine::history::{History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
-use crate::history::{History, Labels};
 use crate::projects::adopt::room_before;
-use crate::repair::verify::read_record;
 
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;
@@ -137,7 +136,7 @@ impl Engine {
         };
         let _lock = lock_project(&store.dirs, project, self.options.settings.lock_wait)?;
         own_refs(store, project)?;
-        let ours = History::load(&store.dirs, &store.objects, project)?;
+        let ours = History::load(store, project)?;
         let chain = read_chain(repository, &objects);
         let fresh = copy(store, &objects, &ours, &chain, &mut imported, progress)?;
         if !fresh.is_empty() {
@@ -159,7 +158,7 @@ impl Engine {
         imported: &Imported,
         fresh: &[&(ObjectId, Commit)],
     ) -> Result<(), Error> {
-        if read_record(store, &imported.project).is_ok_and(|record| record.is_some()) {
+        if store.read_record(&imported.project).is_ok_and(|record| record.is_some()) {
             return Ok(());
         }
         let oldest = fresh.last().map_or(0, |(_, commit)| commit.author.seconds);
@@ -294,7 +293,7 @@ fn give_refs(
         let name = checkpoint_ref(project, sequence);
         store.dirs.refs().create(&[(&name, *id)])?;
     }
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     if let (None, Some(newest)) = (history.mirror, history.newest()) {
         let mirror = mirror_ref(project);
         match store.dirs.refs().update(&mirror, None, newest.id) {
@@ -308,8 +307,8 @@ fn give_refs(
 
 fn pin(store: &OpenStore, project: &ProjectId, chain: &Chain) -> Result<(), Error> {
     let wanted: HashSet<ObjectId> = chain.commits.iter().map(|(id, _)| *id).collect();
-    let history = History::load(&store.dirs, &store.objects, project)?;
-    let labels = Labels::load(&store.dirs, project)?;
+    let history = History::load(store, project)?;
+    let labels = Labels::load(store, project)?;
     for entry in &history.entries {
         if wanted.contains(&entry.id) && !labels.is_pinned(entry.sequence) {
             let name = pin_ref(project, entry.sequence);

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use herma_fs::Dir;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
+pub use herma_store::layout::base::RemovedLegacy;
 use herma_store::{ProjectId, layout};
 
 use crate::cleanup::execute::in_words;
@@ -73,17 +74,17 @@ pub struct ClearedLegacy {
     pub failed: Vec<(OsString, String)>,
 }
 
-/// What came of removing one archive.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RemovedLegacy {
-    /// The bytes of the files that were removed.
-    pub bytes_freed: u64,
-    /// Is the archive gone?
-    pub deleted: bool,
-    /// The resume records that were moved back beside the store.
-    pub moved_back: Vec<OsString>,
-    /// The resume records that stay in the archive, because their names are taken beside the store.
-    pub kept: Vec<OsString>,
+impl ClearedLegacy {
+    /// Adds what came of removing one of them.
+    pub fn add(&mut self, name: OsString, removed: RemovedLegacy) {
+        self.bytes_freed += removed.bytes_freed;
+        self.moved_back.extend(removed.moved_back);
+        if removed.deleted {
+            self.deleted += 1;
+        } else {
+            self.kept.push(name);
+        }
+    }
 }
 
 impl Engine {
@@ -116,13 +117,7 @@ impl Engine {
             let spec = name.to_string_lossy().into_owned();
             return Err(Error::NoSuchArchive { name: spec });
         };
-        let emptied = base::remove_archive(&dir, &name)?;
-        Ok(RemovedLegacy {
-            bytes_freed: emptied.bytes,
-            deleted: emptied.is_gone,
-            moved_back: emptied.moved_back,
-            kept: emptied.kept,
-        })
+        Ok(base::remove_archive(&dir, &name)?)
     }
 
     /// Removes all archives, and the repositories of version 1 that stand beside the store; resume records move
@@ -138,24 +133,14 @@ impl Engine {
             let name = base::os_name(&entry.name);
             let removed = match base::classify(&dir, &entry)? {
                 Found::Archive => base::remove_archive(&dir, &entry.name),
-                Found::Repository(_) => base::discard(&dir, &dir, &entry.name).map(|bytes| {
-                    base::Emptied { bytes, is_gone: true, ..base::Emptied::default() }
+                Found::Repository(_) => base::discard(&dir, &dir, &entry.name).map(|bytes_freed| {
+                    RemovedLegacy { bytes_freed, deleted: true, ..RemovedLegacy::default() }
                 }),
                 _ => continue,
             };
-            let emptied = match removed {
-                Ok(emptied) => emptied,
-                Err(error) => {
-                    cleared.failed.push((name, in_words(&error.into())));
-                    continue;
-                }
-            };
-            cleared.bytes_freed += emptied.bytes;
-            cleared.moved_back.extend(emptied.moved_back);
-            if emptied.is_gone {
-                cleared.deleted += 1;
-            } else {
-                cleared.kept.push(name);
+            match removed {
+                Ok(removed) => cleared.add(name, removed),
+                Err(error) => cleared.failed.push((name, in_words(&error.into()))),
             }
         }
         Ok(cleared)

@@ -7,16 +7,16 @@ use herma_store::error::StoreError;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, sequence_of};
 use herma_store::{ObjectId, ProjectId};
 
+use crate::engine::history::History;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::history::History;
 use crate::purge::rewrite::Rewriter;
 use crate::records::purge::RefMove;
 use crate::types::message::Message;
 
 /// Gives checkpoints that only Hermes's ref holds refs of their own, so that the ref can move without them.
 pub(crate) fn own_refs(store: &OpenStore, project: &ProjectId) -> Result<History, Error> {
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
         let name = checkpoint_ref(project, entry.sequence);
         store.dirs.refs().create(&[(&name, entry.id)])?;

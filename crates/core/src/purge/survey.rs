@@ -12,10 +12,10 @@ use herma_store::gc::mark::Walk;
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, ProjectId, RelPath};
 
+use crate::engine::history::History;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Progress, Stage};
 use crate::error::{Error, ErrorKind};
-use crate::history::History;
 use crate::purge::search::{Contents, Place, at_paths};
 use crate::purge::{Copies, CopyFound, PathFound, PurgePlan, PurgeRequest};
 
@@ -154,7 +154,7 @@ impl Survey {
 
     /// The checkpoints of a project that can be read; the others are noted.
     fn readable(&mut self, store: &OpenStore, project: &ProjectId) -> Result<Vec<Seen>, Error> {
-        let history = History::load(&store.dirs, &store.objects, project)?;
+        let history = History::load(store, project)?;
         let mut seen = Vec::new();
         for entry in history.entries {
             let (sequence, id) = (entry.sequence, entry.id);

@@ -10,10 +10,10 @@ use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
+use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::history::History;
 use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::repair::refs::RepairedRef;
 use crate::save::receipts::receipt_in;
@@ -67,7 +67,7 @@ pub(crate) fn missing_extras(
         let named = listing.refs.into_iter().map(|(name, _)| name);
         named.chain(listing.broken).collect()
     };
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     let mut missing = Vec::new();
     for entry in history.entries.iter().filter(|entry| entry.has_ref) {
         let name = extra_ref(project, entry.sequence);
@@ -87,7 +87,7 @@ pub(crate) fn missing_extras(
 /// Checkpoints whose parent is gone although nothing says that history ends there: git would call that damage, and a
 /// collection would look for the parent for ever.
 pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec<ObjectId>, Error> {
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     // ORDER: after the history, because a dropping writes this first.
     let shallow = store.dirs.shallow().read()?;
     let mut missing = Vec::new();
@@ -114,7 +114,7 @@ fn bring_back(
     lost: LostRef,
 ) -> Result<Vec<RepairedRef>, Error> {
     let refs = store.dirs.refs();
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     let id = as_rewritten(store, project, lost.id)?;
     let is_readable = store.objects.read_commit(&id).is_ok();
     let has_ref = history.entries.iter().any(|entry| entry.id == id && entry.has_ref);

@@ -16,13 +16,12 @@ use herma_store::{ObjectId, ProjectId};
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::Engine;
+use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, ids_below, own_state, project_ids};
 use crate::error::{Error, ErrorKind};
-use crate::history::History;
 use crate::records::step::log::StepLog;
 use crate::repair::refs::misled_refs;
-use crate::repair::verify::read_record;
 use crate::restore::interrupted::records_of;
 
 /// How many of them an error names.
@@ -52,13 +51,13 @@ pub(crate) enum LostKind {
     Everything,
 }
 
-impl LostRef {
+impl LostKind {
     /// What is wrong, for people.
-    pub(crate) const fn what(&self) -> &'static str {
-        match self.kind {
-            LostKind::Checkpoint(Some(_)) | LostKind::Label => "it is missing",
-            LostKind::Checkpoint(None) => "the checkpoint it names has no ref",
-            LostKind::Everything => "the project was saved, and has no refs",
+    pub(crate) const fn what(self) -> &'static str {
+        match self {
+            Self::Checkpoint(Some(_)) | Self::Label => "it is missing",
+            Self::Checkpoint(None) => "the checkpoint it names has no ref",
+            Self::Everything => "the project was saved, and has no refs",
         }
     }
 }
@@ -170,7 +169,7 @@ fn lost_by_roll(
     let mirror = mirror_ref(project);
     let mirror_is_needed = present.is_empty()
         && store.dirs.refs().read(&mirror).is_ok_and(|id| id.is_none())
-        && matches!(read_record(store, project), Ok(Some(_)));
+        && matches!(store.read_record(project), Ok(Some(_)));
     let is_gone = |name: &str| !present.contains(name) && (name != mirror || mirror_is_needed);
     let mut gone: Vec<(&String, &ObjectId)> =
         { roll.refs.iter() }.filter(|(name, _)| is_gone(name)).collect();
@@ -205,7 +204,7 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
     if labels.is_empty() || store.purge_of(project)?.is_some() {
         return Ok(Vec::new());
     }
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     let mut lost = Vec::new();
     for (name, id) in labels {
         let leaf = name.strip_prefix(&pins).and_then(|leaf| leaf.strip_prefix('/'));
@@ -226,12 +225,12 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
 
 /// A project that was saved and has neither refs nor a roll.
 fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostRef>, Error> {
-    if !matches!(read_record(store, project), Ok(Some(_))) {
+    if !matches!(store.read_record(project), Ok(Some(_))) {
         return Ok(None);
     }
     // ORDER: what names the commits is read before the refs. A first save that ends in between has its ref by then.
     let newest = saved_commits(store, project)?.pop();
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     if !history.entries.is_empty() || !history.broken.is_empty() {
         return Ok(None);
     }

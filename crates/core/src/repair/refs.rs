@@ -22,11 +22,11 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::directory::Identity;
 use crate::engine::Engine;
+use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::error::Error;
-use crate::history::History;
-use crate::repair::verify::{OUR_REFS, other_extra, read_record};
+use crate::repair::verify::{OUR_REFS, other_extra, record_problem};
 use crate::save::receipts::receipt_in;
 use crate::types::message::Message;
 
@@ -103,13 +103,13 @@ impl Engine {
     ) -> Result<Vec<RepairedRecord>, Error> {
         let mut repaired = Vec::new();
         for project in project_ids(store)? {
-            if problem(store, &project).is_none() {
+            if record_problem(store, &project).is_none() {
                 continue;
             }
             let wait = self.options.settings.lock_wait;
             let _lock = lock_project(&store.dirs, &project, wait)?;
             // Again under the lock: a save writes the record, too.
-            if let Some((what, bytes)) = problem(store, &project) {
+            if let Some((what, bytes)) = record_problem(store, &project) {
                 let identity = salvage(store, base_dir, &project, &bytes)?;
                 repaired.push(RepairedRecord {
                     set_aside: replace_record(store, &project, identity.as_ref(), set_aside)?,
@@ -128,7 +128,7 @@ pub(crate) type WrongRef = (String, ObjectId, ObjectId);
 
 fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
     let mut wrong = misled_refs(store, project)?;
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     wrong.extend(history.entries.iter().filter_map(|entry| {
         // What is not there cannot be named; the checkpoint is reported as damaged.
         let right = receipt_in(store, &entry.id)?;
@@ -270,7 +270,7 @@ fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>, Error> {
         return Ok(None);
     };
     if name == mirror_ref(&project) {
-        let history = History::load(&store.dirs, &store.objects, &project)?;
+        let history = History::load(store, &project)?;
         return Ok(history.newest().map(|entry| entry.id));
     }
     let roll = Roll::read(&store.dirs, &project).unwrap_or_default();
@@ -312,7 +312,7 @@ fn candidates(
     sequence: u64,
 ) -> Result<BTreeSet<ObjectId>, Error> {
     let refs = store.dirs.refs();
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     let mut found = BTreeSet::new();
     found.extend(refs.read(&pin_ref(project, sequence)).ok().flatten());
     let next = history.entries.iter().find(|e| e.sequence > sequence);
@@ -331,15 +331,6 @@ fn candidates(
     Ok(found)
 }
 
-/// What is wrong with a project's record, if anything is, and its bytes if they can be read.
-fn problem(store: &OpenStore, project: &ProjectId) -> Option<(String, Vec<u8>)> {
-    match read_record(store, project) {
-        Ok(None) => None,
-        Ok(Some(bytes)) => Identity::problem(&bytes).map(|what| (what.to_owned(), bytes)),
-        Err(e) => Some((format!("{e}: {}", e.source), Vec::new())),
-    }
-}
-
 /// What a project's new record says; `None` if there are no checkpoints to remember.
 fn salvage(
     store: &OpenStore,
@@ -347,7 +338,7 @@ fn salvage(
     project: &ProjectId,
     bytes: &[u8],
 ) -> Result<Option<Identity>, Error> {
-    let history = History::load(&store.dirs, &store.objects, project)?;
+    let history = History::load(store, project)?;
     if history.entries.is_empty() {
         return Ok(None);
     }

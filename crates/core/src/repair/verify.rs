@@ -9,24 +9,21 @@ use std::path::PathBuf;
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref};
 use herma_store::repair::own_files;
-use herma_store::repair::own_files::Misfit;
+pub use herma_store::repair::own_files::DamagedRecord;
 use herma_store::verify::packs::{DamagedPack, PackFault};
 use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::directory::Identity;
+use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Error;
-use crate::history::{Entry, History};
 use crate::repair::lost::{missing_cuts, missing_extras};
 use crate::repair::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::repair::refs::misled_refs;
 use crate::repair::state_files::damaged_state;
 use crate::types::message::Message;
-
-/// Records of projects are small; anything larger is something else.
-pub(crate) const MAX_RECORD: u64 = 1 << 20;
 
 /// Where refs of ours are.
 pub(crate) const OUR_REFS: [&str; 4] =
@@ -61,14 +58,12 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Is everything in order? A pack without an index that no checkpoint needs is, and a record of a step that
-    /// was lost: it is not synced when the step begins.
+    /// Is everything in order? A pack without an index that no checkpoint needs is, and a lost step.
     pub fn is_whole(&self) -> bool {
-        let is_harmless = |pack: &DamagedPack| pack.fault == PackFault::NoIndex;
         self.damaged.is_empty()
-            && self.packs.iter().all(is_harmless)
+            && self.packs.iter().all(|pack| pack.fault == PackFault::NoIndex)
             && self.refs.is_empty()
-            && self.metadata.iter().all(DamagedRecord::is_harmless)
+            && self.metadata.iter().all(is_harmless)
     }
 }
 
@@ -104,19 +99,16 @@ pub struct BrokenRef {
     pub what: String,
 }
 
-/// A file of the store that is no object and no ref, and cannot be used: a record, a journal, a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedRecord {
-    /// The file, relative to the store.
-    pub file: String,
-    /// What is wrong.
-    pub what: String,
+impl Verified {
+    fn broken(&mut self, names: impl IntoIterator<Item = String>, what: &str) {
+        let broken = |name| BrokenRef { name, what: what.to_owned() };
+        self.refs.extend(names.into_iter().map(broken));
+    }
 }
 
-impl DamagedRecord {
-    fn is_harmless(&self) -> bool {
-        self.file.starts_with("herma/projects/") && self.file.contains("/steps/")
-    }
+/// A record of a step that was lost: it is not synced when the step begins.
+fn is_harmless(record: &DamagedRecord) -> bool {
+    record.file.starts_with("herma/projects/") && record.file.contains("/steps/")
 }
 
 /// A checkpoint to look at, in the words of what may be wrong with it: its tree and its receipt.
@@ -169,11 +161,9 @@ pub(crate) fn verify_store(
             continue;
         }
         record(store, &project, &mut verified);
-        match checkpoints(store, &project, &mut survey, &mut verified.refs) {
+        match checkpoints(store, &project, &mut survey, &mut verified) {
             Ok(found) => candidates.extend(found),
-            Err(e) => verified
-                .refs
-                .push(BrokenRef { name: format!("refs/herma/{project}"), what: e.to_string() }),
+            Err(e) => verified.broken([format!("refs/herma/{project}")], &e.to_string()),
         }
         progress.check()?;
     }
@@ -190,17 +180,14 @@ pub(crate) fn verify_store(
     }
     broken_refs(store, options, &mut verified)?;
     lost(store, options, &mut verified)?;
-    let mut read = 0;
+    (verified.objects, verified.bytes) = (survey.object_count(), survey.bytes());
     match store.dirs.objects().open_dir("pack") {
-        Ok(directory) => {
-            (verified.packs, read) =
-                packs::check_packs(&store.objects, &directory, options.read_data)?;
-        }
         Err(e) if e.is_not_found() => {}
-        Err(e) => return Err(e.into()),
+        directory => {
+            let (packs, read) = packs::check_packs(&store.objects, &directory?, options.read_data)?;
+            (verified.packs, verified.bytes) = (packs, verified.bytes + read);
+        }
     }
-    verified.objects = survey.object_count();
-    verified.bytes = survey.bytes() + read;
     Ok((verified, survey.damaged().copied().collect()))
 }
 
@@ -209,13 +196,10 @@ fn checkpoints(
     store: &OpenStore,
     project: &ProjectId,
     survey: &mut Survey<'_>,
-    broken: &mut Vec<BrokenRef>,
+    verified: &mut Verified,
 ) -> Result<Vec<Candidate>, Error> {
-    let history = History::load(&store.dirs, &store.objects, project)?;
-    let workdir = read_record(store, project)
-        .ok()
-        .flatten()
-        .and_then(|bytes| Identity::parse(&bytes).workdir());
+    let history = History::load(store, project)?;
+    let workdir = store.identity(project).workdir();
     let mut found = Vec::new();
     for (entry, number) in history.entries.iter().rev().zip(1..) {
         let commit = survey.commit(&entry.id);
@@ -225,10 +209,8 @@ fn checkpoints(
             survey.tree(id);
         }
         let other = extra.and_then(|extra| other_extra(store, project, entry, extra));
-        broken.extend(other.map(|(name, _)| BrokenRef {
-            name,
-            what: "it names something else than the receipt of its checkpoint".to_owned(),
-        }));
+        let what = "it names something else than the receipt of its checkpoint";
+        verified.broken(other.map(|(name, _)| name), what);
         let finding = DamagedFinding {
             project: project.clone(),
             workdir: workdir.clone(),
@@ -293,16 +275,9 @@ fn broken_refs(
     verified: &mut Verified,
 ) -> Result<(), Error> {
     for prefix in OUR_REFS {
-        let prefix = match &options.project {
-            Some(project) => format!("{prefix}/{project}"),
-            None => prefix.to_owned(),
-        };
-        let broken = store.dirs.refs().list(&prefix)?.broken;
-        verified.refs.extend(
-            broken
-                .into_iter()
-                .map(|name| BrokenRef { name, what: "it does not hold an object id".to_owned() }),
-        );
+        let of_project = options.project.as_ref().map(|project| format!("{prefix}/{project}"));
+        let broken = store.dirs.refs().list(of_project.as_deref().unwrap_or(prefix))?.broken;
+        verified.broken(broken, "it does not hold an object id");
     }
     Ok(())
 }
@@ -312,29 +287,20 @@ fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool, Error> {
     if misplaced(&store.dirs)?.is_empty() {
         return Ok(false);
     }
-    let misfits = own_files::problems(&store.dirs)?.into_iter();
-    verified.metadata.extend(misfits.map(DamagedRecord::from));
+    verified.metadata.extend(own_files::problems(&store.dirs)?);
     Ok(!verified.metadata.is_empty())
-}
-
-impl From<Misfit> for DamagedRecord {
-    fn from(misfit: Misfit) -> Self {
-        Self { file: misfit.file, what: misfit.what }
-    }
 }
 
 /// Refs that were lost, and files of the store and of projects' own state that cannot be used.
 fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<(), Error> {
-    let is_missing = |name: String| BrokenRef { name, what: "it is missing".to_owned() };
     let only = options.project.as_ref();
     for project in known_ids(store)? {
         if only.is_some_and(|only| *only != project) {
             continue;
         }
-        let lost = lost_refs(store, &project)?.into_iter();
-        verified
-            .refs
-            .extend(lost.map(|lost| BrokenRef { what: lost.what().to_owned(), name: lost.name }));
+        for lost in lost_refs(store, &project)? {
+            verified.broken([lost.name], lost.kind.what());
+        }
         // A power cut may leave one of two refs that were made at once; what is on the roll was there.
         let roll = Roll::read(&store.dirs, &project);
         let was_there = |extra: &str| {
@@ -342,13 +308,10 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
             roll.as_ref().is_none_or(|roll| roll.refs.contains_key(checkpoint))
         };
         let extras = missing_extras(store, &project)?.into_iter();
-        let extras = extras.filter(|(name, _)| was_there(name));
-        verified.refs.extend(extras.map(|(name, _)| is_missing(name)));
-        let misled = misled_refs(store, &project)?.into_iter();
-        verified.refs.extend(misled.map(|(name, ..)| BrokenRef {
-            name,
-            what: "it names something that is not there".to_owned(),
-        }));
+        let extras = extras.map(|(name, _)| name).filter(|name| was_there(name));
+        verified.broken(extras, "it is missing");
+        let misled = misled_refs(store, &project)?.into_iter().map(|(name, ..)| name);
+        verified.broken(misled, "it names something that is not there");
         let cuts = missing_cuts(store, &project)?.into_iter();
         verified.metadata.extend(cuts.map(|id| DamagedRecord {
             file: "shallow".to_owned(),
@@ -357,31 +320,21 @@ fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> 
     }
     verified.metadata.extend(damaged_state(store, only)?);
     if only.is_none() {
-        let misfits = own_files::problems(&store.dirs)?.into_iter();
-        verified.metadata.extend(misfits.map(DamagedRecord::from));
+        verified.metadata.extend(own_files::problems(&store.dirs)?);
     }
     Ok(())
 }
 
-/// The bytes of a project's record, if there is one.
-pub(crate) fn read_record(
-    store: &OpenStore,
-    project: &ProjectId,
-) -> Result<Option<Vec<u8>>, herma_fs::Error> {
-    let directory = match store.dirs.store().open_dir("projects") {
-        Ok(directory) => directory,
-        Err(e) if e.is_not_found() => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    directory.read_opt(format!("{project}.json").as_str(), MAX_RECORD)
+fn record(store: &OpenStore, project: &ProjectId, verified: &mut Verified) {
+    let file = format!("projects/{project}.json");
+    let problem = record_problem(store, project);
+    verified.metadata.extend(problem.map(|(what, _)| DamagedRecord { file, what }));
 }
 
-fn record(store: &OpenStore, project: &ProjectId, verified: &mut Verified) {
-    let what = match read_record(store, project) {
-        Ok(bytes) => bytes.and_then(|bytes| Identity::problem(&bytes).map(str::to_owned)),
-        Err(e) => Some(format!("{e}: {}", e.source)),
-    };
-    verified
-        .metadata
-        .extend(what.map(|what| DamagedRecord { file: format!("projects/{project}.json"), what }));
+/// What is wrong with a project's record, if anything is, and its bytes if they can be read.
+pub(crate) fn record_problem(store: &OpenStore, project: &ProjectId) -> Option<(String, Vec<u8>)> {
+    match store.read_record(project) {
+        Ok(bytes) => bytes.and_then(|bytes| Some((Identity::problem(&bytes)?.to_owned(), bytes))),
+        Err(e) => Some((format!("{e}: {}", e.source), Vec::new())),
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::operation::Operation;
 use crate::records::Version;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
@@ -141,7 +142,10 @@ impl Operation<'_> {
             sync_each: syncs_each(&prepared.plan),
         };
         let report = |done: u64| self.progress.files(done, Some(total as u64));
-        let applier = Applier::new(&root, &present.cache, writer, prepared, &report);
+        let (opened, applied) = (Mutex::default(), Mutex::default());
+        let (root, present) = (&root, &present.cache);
+        let applier =
+            Applier { root, present, writer, prepared, progress: &report, opened, applied };
         // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
         Ok(in_waiting_pool(self.settings().threads, || applier.apply())??)
     }

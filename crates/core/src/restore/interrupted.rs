@@ -54,7 +54,7 @@ impl Operation<'_> {
         let journal = journal.ok_or(Error::NothingToContinue)?;
         self.make_root_again()?;
         let history = self.load_history()?;
-        let all = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let all = history.readable(&self.store)?;
         let target = all.into_iter().find(|c| c.id == journal.target);
         let target = target.ok_or(Error::NotFound { spec: journal.target.to_hex() })?;
         let options = journal.options.clone();

@@ -35,7 +35,7 @@ impl Operation<'_> {
             return Ok(false);
         };
         let parent = Dir::open(above)?;
-        let was_in = self.record()?.parent();
+        let was_in = self.store.identity(&self.id).parent();
         let was_in = was_in.and_then(|place| place.file_system);
         let is_in = Place::of(&parent)?.file_system;
         if was_in.zip(is_in).is_some_and(|(was, is)| was != is) {

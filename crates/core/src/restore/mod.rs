@@ -117,6 +117,16 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
+    /// Does it make something where nothing is?
+    pub(crate) const fn creates(self) -> bool {
+        matches!(self, Self::Write { new: true } | Self::Link { new: true } | Self::CreateDirectory)
+    }
+
+    /// Does it take the file that is there from its place?
+    pub(crate) const fn displaces(self) -> bool {
+        matches!(self, Self::RemoveFile | Self::Write { new: false } | Self::Link { new: false })
+    }
+
     /// The word listings and JSON use.
     pub const fn word(self) -> &'static str {
         match self {

@@ -155,23 +155,14 @@ fn look_for_damage(
 
 /// The files and links a plan takes from their places or gives another mode, and what they hold.
 fn displaced(plan: &Plan, present: &StatCache) -> Vec<(RelPath, ObjectId)> {
-    let actions = plan.actions.iter();
-    let displaced = actions.filter(|action| {
-        matches!(
-            action.kind,
-            ActionKind::RemoveFile
-                | ActionKind::Write { new: false }
-                | ActionKind::Link { new: false }
-                | ActionKind::Mode { .. }
-        )
+    let is_displaced =
+        |kind: ActionKind| kind.displaces() || matches!(kind, ActionKind::Mode { .. });
+    let displaced = plan.actions.iter().filter(|action| is_displaced(action.kind));
+    let held = displaced.filter_map(|action| {
+        let entry = present.entry_at(action.path.as_bytes())?;
+        entry.kind.is_captured_file().then(|| (action.path.clone(), entry.id))
     });
-    displaced
-        .filter_map(|action| {
-            let entry = present.entry_at(action.path.as_bytes())?;
-            let is_file = entry.kind.is_captured_file();
-            is_file.then(|| (action.path.clone(), entry.id))
-        })
-        .collect()
+    held.collect()
 }
 
 /// Reads a commit, and its receipt with all lists. Returns its tree.

@@ -17,8 +17,8 @@ use herma_worktree::sink::HashOnly;
 use herma_worktree::stat_cache::StatCache;
 use herma_worktree::tracked::LazyTracked;
 
+use crate::engine::history::History;
 use crate::error::{Error, ErrorKind, RestoreError};
-use crate::history::History;
 use crate::records::journal::Journal;
 use crate::records::undo::Move;
 use crate::restore::plan::same_name::Asking;
@@ -219,7 +219,8 @@ impl Operation<'_> {
         prepared.read_ahead = ReadAhead::of(&self.store.objects, &prepared.contents)?.into();
         draft.at_hand = Arc::clone(&prepared.read_ahead);
         check_saved(&prepared.plan, &draft.present.cache)?;
-        draft.created = created_by(&prepared.plan);
+        let made = prepared.plan.actions.iter().filter(|action| action.kind.creates());
+        draft.created = made.map(|action| action.path.clone()).collect();
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
         // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
         let is_new = matches!(task, Task::New(Move::Restore));
@@ -251,7 +252,7 @@ impl Operation<'_> {
         if is_new && present.tree != ObjectId::EMPTY_TREE {
             return Ok(None);
         }
-        let all = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let all = history.readable(&self.store)?;
         let now = (present.tree, present.modes);
         let found = all
             .into_iter()
@@ -276,20 +277,6 @@ fn name_lost_identity(plan: &mut Plan, seen: &StatCache, with_identity: &BTreeSe
         .map(|action| Kept { path: action.path.clone(), why: KeptWhy::NotHeld(Lack::Identity) });
     plan.kept.extend(lost);
     plan.kept.sort_unstable();
-}
-
-/// What a plan makes where nothing is.
-fn created_by(plan: &Plan) -> Vec<RelPath> {
-    let is_new = |kind: &ActionKind| {
-        matches!(
-            kind,
-            ActionKind::Write { new: true }
-                | ActionKind::Link { new: true }
-                | ActionKind::CreateDirectory
-        )
-    };
-    let actions = plan.actions.iter().filter(|action| is_new(&action.kind));
-    actions.map(|action| action.path.clone()).collect()
 }
 
 /// How the save before a restore, or before steps are taken back, is asked for.
@@ -329,21 +316,12 @@ pub(crate) fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Err
 
 /// Checks that every file the plan changes or removes is held, whole, by the save just made.
 fn check_saved(plan: &Plan, saved: &StatCache) -> Result<(), RestoreError> {
-    let touched = plan.actions.iter().filter(|action| {
-        matches!(
-            action.kind,
-            ActionKind::RemoveFile
-                | ActionKind::Write { new: false }
-                | ActionKind::Link { new: false }
-        )
-    });
-    let paths: Vec<RelPath> = touched
-        .filter(|action| {
-            saved
-                .entry_at(action.path.as_bytes())
-                .is_none_or(|entry| entry.unstable || !entry.kind.is_captured_file())
-        })
-        .map(|action| action.path.clone())
-        .collect();
+    let touched = plan.actions.iter().filter(|action| action.kind.displaces());
+    let is_held = |action: &&Action| {
+        let entry = saved.entry_at(action.path.as_bytes());
+        entry.is_some_and(|entry| !entry.unstable && entry.kind.is_captured_file())
+    };
+    let paths: Vec<RelPath> =
+        touched.filter(|action| !is_held(action)).map(|action| action.path.clone()).collect();
     if paths.is_empty() { Ok(()) } else { Err(RestoreError::Unsafe { paths }) }
 }

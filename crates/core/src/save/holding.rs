@@ -7,9 +7,9 @@ use herma_worktree::present::info_exclude_rules;
 use herma_worktree::rules::ExcludeSettings;
 
 use crate::engine::Project;
+use crate::engine::history::History;
 use crate::engine::open::own_state;
 use crate::error::Error;
-use crate::history::History;
 use crate::records::step::log::StepLog;
 use crate::records::step::{Step, StepRules};
 

@@ -27,10 +27,10 @@ use herma_worktree::present::{
 use herma_worktree::receipt::{Receipt, why_left_out};
 use herma_worktree::stat_cache::StatCache;
 
+use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, Stored, believed};
 use crate::engine::{NoProgress, Progress, Project, Stage};
 use crate::error::Error;
-use crate::history::{Entry, History};
 use crate::save::publish::NewState;
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::{by_path, read_left_out};
@@ -411,8 +411,7 @@ impl Operation<'_> {
     /// Nothing changed: the newest checkpoint is the answer.
     pub(crate) fn unchanged(&self, history: &History, receipt: Receipt) -> Result<Saved, Error> {
         let newest = history.entries.len() - 1;
-        let checkpoint =
-            history.checkpoint(newest, &self.store.dirs, &self.store.objects, &self.id)?;
+        let checkpoint = history.checkpoint(newest, &self.store)?;
         // The answer stands whether or not the time of this visit could be noted.
         let _ = self.touch_now_and_then();
         Ok(Saved { receipt, ..Saved::known(checkpoint) })

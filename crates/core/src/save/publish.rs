@@ -19,9 +19,9 @@ use herma_worktree::present::{Present, StateIds};
 use herma_worktree::receipt::Receipt;
 use herma_worktree::scan::same_shape::Edits;
 
+use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::history::{Entry, History};
 use crate::records::step::log::StepLog;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::read_ahead::ReadAhead;

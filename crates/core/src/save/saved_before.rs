@@ -14,8 +14,8 @@ use herma_store::objects::Objects;
 use herma_worktree::saved::AlreadySaved;
 
 use crate::engine::Project;
+use crate::engine::history::History;
 use crate::engine::open::OpenStore;
-use crate::history::History;
 
 /// The store, as far as it can tell. What cannot be read was not saved.
 pub(crate) struct SavedBefore<'a> {
@@ -33,7 +33,7 @@ impl<'a> SavedBefore<'a> {
 
     fn trees(&self, store: &OpenStore) -> &[ObjectId] {
         self.trees.get_or_init(|| {
-            let history = History::load(&store.dirs, &store.objects, self.project.id());
+            let history = History::load(store, self.project.id());
             let entries = history.map(|history| history.entries).unwrap_or_default();
             let newest_first = entries.iter().rev();
             let commits =

@@ -139,8 +139,7 @@ impl Operation<'_> {
             return Ok(None);
         }
         let newest = history.entries.len() - 1;
-        let checkpoint =
-            history.checkpoint(newest, &self.store.dirs, &self.store.objects, &self.id)?;
+        let checkpoint = history.checkpoint(newest, &self.store)?;
         Ok((!checkpoint.receipt_damaged).then_some(checkpoint))
     }
 }

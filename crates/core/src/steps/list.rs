@@ -7,9 +7,9 @@ use crate::engine::operation::Operation;
 use herma_diff::{Change, StoreSide};
 use herma_store::{ObjectId, RelPath};
 
+use crate::engine::history::History;
 use crate::engine::open::OpenStore;
 use crate::error::{Error, ErrorKind};
-use crate::history::History;
 use crate::records::step::{Step, StepEnd};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::publish::count;

@@ -249,8 +249,7 @@ impl Operation<'_> {
     pub(crate) fn state_of_checkpoint(&self, id: &ObjectId) -> Option<StateIds> {
         let history = self.load_history().ok()?;
         let index = history.entries.iter().position(|entry| entry.id == *id)?;
-        let checkpoint =
-            history.checkpoint(index, &self.store.dirs, &self.store.objects, &self.id).ok()?;
+        let checkpoint = history.checkpoint(index, &self.store).ok()?;
         (!checkpoint.receipt_damaged).then_some((checkpoint.tree, checkpoint.modes))
     }
 

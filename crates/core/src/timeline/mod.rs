@@ -26,8 +26,8 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
 
+use crate::engine::history::History;
 use crate::error::Error;
-use crate::history::History;
 use crate::records::step::Step;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
@@ -109,7 +109,7 @@ impl Story {
 impl Operation<'_> {
     /// Puts the story of this project together, up to a present in this state.
     pub(crate) fn story(&self, history: &History, present: StateIds) -> Result<Story, Error> {
-        let checkpoints = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let checkpoints = history.readable(&self.store)?;
         let steps = self.all_steps()?;
         let made = Made::default();
         let line = Timeline::new(&checkpoints, &steps, present, &|step, before, after| {

@@ -58,7 +58,7 @@ impl Operation<'_> {
     ) -> Result<SessionChanges, Error> {
         let history = self.load_history()?;
         // Steps that are over say all there is to know: the present does not matter.
-        let newest = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let newest = history.readable(&self.store)?;
         let newest =
             newest.first().ok_or_else(|| Error::NoCheckpoints { root: self.root.clone() })?;
         let told = self.story(&history, (newest.tree, newest.modes))?;

@@ -18,8 +18,8 @@ use herma_worktree::reason::Reason;
 use herma_worktree::side::PresentSide;
 use herma_worktree::stat_cache::{EntryKind, StatCache};
 
+use crate::engine::history::History;
 use crate::error::Error;
-use crate::history::History;
 use crate::records::step::{LineAuthor, Step};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;

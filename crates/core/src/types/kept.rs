@@ -36,33 +36,26 @@ pub enum KeptWhy {
 }
 
 /// What a file could not be given where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Lack {
     /// Its permissions: the file system has others, and does not let them be changed.
+    #[error("the file system does not hold its permissions")]
     Mode,
     /// Being a symbolic link: the file system has none.
+    #[error("the file system has no symbolic links")]
     Link,
     /// The owner or group of the file it replaces: only root may give them.
+    #[error("it belongs to another user or group now, who restored it")]
     Owner,
     /// Its name: the file system takes no such names.
+    #[error("the file system does not take its name")]
     Name,
     /// Setuid and setgid bits: a store must not be able to make anybody somebody else.
+    #[error("its setuid and setgid bits are not kept")]
     Identity,
     /// Its size: the file system holds no file that large, or this process may not write one.
+    #[error("it is larger than a file may be here")]
     Size,
-}
-
-impl fmt::Display for Lack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mode => "the file system does not hold its permissions",
-            Self::Link => "the file system has no symbolic links",
-            Self::Owner => "it belongs to another user or group now, who restored it",
-            Self::Identity => "its setuid and setgid bits are not kept",
-            Self::Name => "the file system does not take its name",
-            Self::Size => "it is larger than a file may be here",
-        })
-    }
 }
 
 impl KeptWhy {

@@ -19,9 +19,9 @@ use herma_worktree::present::Present;
 use herma_worktree::receipt::why_left_out;
 use herma_worktree::side::PresentSide;
 
+use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::Error;
-use crate::history::{Entry, History};
 use crate::records::step::OutsideOfStep;
 use crate::records::undo::{MAX_UNDO_STATES, Move, UndoRecord};
 use crate::restore::Plan;
@@ -128,7 +128,7 @@ impl Operation<'_> {
         history: &History,
         present: &Present,
     ) -> Result<(Checkpoint, Task), Error> {
-        let all = history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let all = history.readable(&self.store)?;
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
         // One that was dropped is passed over. One that cannot be read is where it would have led.
         let sought = |id: &ObjectId| match by_id(id) {
@@ -183,8 +183,7 @@ impl Operation<'_> {
         let last = noted.max(forgotten).unwrap_or(0);
         let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
         let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);
-        let read =
-            history.readable_where(is_wanted, &self.store.dirs, &self.store.objects, &self.id)?;
+        let read = history.readable_where(&self.store, is_wanted)?;
         let by_id = |id: Option<ObjectId>| read.iter().find(|c| Some(c.id) == id);
         let (position, left) = (by_id(record.position), by_id(record.left));
         let is_told = |(to, from): &Ends<'_>| !to.receipt_damaged && !from.receipt_damaged;

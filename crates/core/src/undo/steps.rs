@@ -16,8 +16,8 @@ use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::Present;
 
+use crate::engine::history::History;
 use crate::error::Error;
-use crate::history::History;
 use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd};
 use crate::records::undo::Move;
 use crate::restore::plan::requested;
@@ -135,7 +135,7 @@ impl Operation<'_> {
         let add = |kind, data: &[u8]| writer.add(kind, data).map_err(Error::from);
         let state = reversal::write_state(&view, &plan.reversed, &add)?;
         drop(parts);
-        let all = draft.history.readable(&self.store.dirs, &self.store.objects, &self.id)?;
+        let all = draft.history.readable(&self.store)?;
         let changes = plan.reversed.changes.iter();
         let gone = changes.filter(|(_, outcome)| **outcome == Outcome::Gone);
         let gone: Vec<RelPath> = gone.map(|(path, _)| path.clone()).collect();

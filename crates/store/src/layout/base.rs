@@ -107,12 +107,12 @@ pub fn finish_leaving(base: &Dir) -> Result<u64, StoreError> {
 }
 
 /// What became of an archive.
-#[derive(Debug, Default)]
-pub struct Emptied {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemovedLegacy {
     /// The bytes that were removed.
-    pub bytes: u64,
+    pub bytes_freed: u64,
     /// Is the archive gone?
-    pub is_gone: bool,
+    pub deleted: bool,
     /// What was moved back to the base.
     pub moved_back: Vec<OsString>,
     /// What stays in the archive, because the base has something of that name.
@@ -131,9 +131,9 @@ fn is_resume_record(archive: &Dir, entry: &Entry) -> Result<bool, StoreError> {
 
 /// Removes an archive with everything in it, except resume records: these move back to where Hermes took
 /// them from.
-pub fn remove_archive(base: &Dir, name: &CStr) -> Result<Emptied, StoreError> {
+pub fn remove_archive(base: &Dir, name: &CStr) -> Result<RemovedLegacy, StoreError> {
     let archive = base.open_dir(name)?;
-    let mut emptied = Emptied::default();
+    let mut removed = RemovedLegacy::default();
     let mut others = Vec::new();
     for entry in archive.entries()? {
         if !is_resume_record(&archive, &entry)? {
@@ -141,31 +141,31 @@ pub fn remove_archive(base: &Dir, name: &CStr) -> Result<Emptied, StoreError> {
             continue;
         }
         match archive.rename_new(entry.name.as_c_str(), base, entry.name.as_c_str()) {
-            Ok(()) => emptied.moved_back.push(os_name(&entry.name)),
-            Err(e) if e.is_exists() => emptied.kept.push(os_name(&entry.name)),
+            Ok(()) => removed.moved_back.push(os_name(&entry.name)),
+            Err(e) if e.is_exists() => removed.kept.push(os_name(&entry.name)),
             Err(e) if e.is_not_found() => {}
             Err(e) => return Err(e.into()),
         }
     }
-    if !emptied.moved_back.is_empty() {
+    if !removed.moved_back.is_empty() {
         // ORDER: what was moved back is there to stay before anything is removed.
         base.sync()?;
         archive.sync()?;
     }
-    if emptied.kept.is_empty() {
-        emptied.bytes = discard(base, base, name)?;
-        emptied.is_gone = true;
-        return Ok(emptied);
+    if removed.kept.is_empty() {
+        removed.bytes_freed = discard(base, base, name)?;
+        removed.deleted = true;
+        return Ok(removed);
     }
     for entry in others {
-        emptied.bytes += match kind_of(&archive, &entry)? {
+        removed.bytes_freed += match kind_of(&archive, &entry)? {
             Some(FileKind::Directory) => discard(base, &archive, &entry.name)?,
             Some(_) => remove_one_file(&archive, &entry.name)?,
             None => 0,
         };
     }
     archive.sync()?;
-    Ok(emptied)
+    Ok(removed)
 }
 
 fn remove_one_file(dir: &Dir, name: &CStr) -> Result<u64, StoreError> {

@@ -30,9 +30,9 @@ const IN_THE_WAY: &str = "herma-in-the-way";
 const OTHER_DIRECTORIES: [&str; 4] =
     ["herma/set-aside", "herma/reserve", "refs/herma-names", "refs/herma-pins"];
 
-/// A file of the store that is not as it has to be.
+/// A file of the store that is no object and no ref, and cannot be used: a record, a journal, a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct DamagedRecord {
     /// The file, relative to the store.
     pub file: String,
     /// What is wrong with it.
@@ -146,7 +146,7 @@ fn problem(store: &Dir, rule: &Rule) -> Result<Option<String>, StoreError> {
 }
 
 /// What is wrong with the directories and files of a store that Herma has written to.
-pub fn problems(dirs: &StoreDirs) -> Result<Vec<Misfit>, StoreError> {
+pub fn problems(dirs: &StoreDirs) -> Result<Vec<DamagedRecord>, StoreError> {
     let store = dirs.store();
     // What was never finished, by Hermes or because the power was cut, lacks some, and nothing is lost with it.
     let was_made = kind_at(store, "herma/format")?.is_some();
@@ -161,11 +161,11 @@ pub fn problems(dirs: &StoreDirs) -> Result<Vec<Misfit>, StoreError> {
             None if OTHER_DIRECTORIES.contains(&path) => continue,
             None => "it is missing".to_owned(),
         };
-        found.push(Misfit { file: path.to_owned(), what });
+        found.push(DamagedRecord { file: path.to_owned(), what });
     }
     for rule in &RULES {
         let file = rule.path.to_owned();
-        found.extend(problem(store, rule)?.map(|what| Misfit { file, what }));
+        found.extend(problem(store, rule)?.map(|what| DamagedRecord { file, what }));
     }
     Ok(found)
 }

@@ -56,13 +56,7 @@ fn remove(
     }
     for archive in archives {
         let removed = env.engine.remove_legacy(&archive.name)?;
-        cleared.bytes_freed += removed.bytes_freed;
-        cleared.moved_back.extend(removed.moved_back);
-        if removed.deleted {
-            cleared.deleted += 1;
-        } else {
-            cleared.kept.push(archive.name.clone());
-        }
+        cleared.add(archive.name.clone(), removed);
     }
     Ok(cleared)
 }

@@ -34,13 +34,6 @@ pub(crate) struct Applied {
     pub(crate) kept: Vec<Kept>,
 }
 
-/// Does something of another kind belong where a directory stands?
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum InTheWay {
-    Yes,
-    No,
-}
-
 /// Applies a plan below `root`.
 pub(crate) struct Applier<'a> {
     pub(crate) root: &'a Dir,
@@ -49,29 +42,11 @@ pub(crate) struct Applier<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) progress: &'a (dyn Fn(u64) + Sync),
     /// Directories opened up for this restore, with the mode they had, and those made by it, with the mode they shall have.
-    opened: Mutex<BTreeMap<RelPath, u32>>,
-    applied: Mutex<Applied>,
+    pub(crate) opened: Mutex<BTreeMap<RelPath, u32>>,
+    pub(crate) applied: Mutex<Applied>,
 }
 
-impl<'a> Applier<'a> {
-    pub(crate) fn new(
-        root: &'a Dir,
-        present: &'a StatCache,
-        writer: Writer<'a>,
-        prepared: &'a Prepared,
-        progress: &'a (dyn Fn(u64) + Sync),
-    ) -> Self {
-        Self {
-            root,
-            present,
-            writer,
-            prepared,
-            progress,
-            opened: Mutex::default(),
-            applied: Mutex::default(),
-        }
-    }
-
+impl Applier<'_> {
     /// Carries out the plan.
     pub(crate) fn apply(self) -> Result<Applied, RestoreError> {
         let result = self.carry_out();
@@ -85,11 +60,11 @@ impl<'a> Applier<'a> {
     fn carry_out(&self) -> Result<(), RestoreError> {
         let (first, last) = self.removals();
         self.remove_files(&first)?;
-        self.remove_directories(InTheWay::Yes)?;
+        self.remove_directories(/*in_the_way*/ true)?;
         self.make_directories()?;
         self.write_files()?;
         self.remove_files(&last)?;
-        self.remove_directories(InTheWay::No)?;
+        self.remove_directories(/*in_the_way*/ false)?;
         self.set_file_modes()
     }
 
@@ -101,10 +76,7 @@ impl<'a> Applier<'a> {
     /// Files to remove, those in the way of something else first.
     fn removals(&self) -> (Vec<&RelPath>, Vec<&RelPath>) {
         self.paths(|kind| kind == ActionKind::RemoveFile).into_iter().partition(|path| {
-            let above = self.prepared.contents.contains_key(*path);
-            let within_replaced =
-                path.ancestors().any(|dir| self.prepared.contents.contains_key(&dir));
-            above || within_replaced || self.prepared.directory_modes.contains_key(*path)
+            self.is_in_the_way(path) || self.prepared.directory_modes.contains_key(*path)
         })
     }
 
@@ -131,18 +103,14 @@ impl<'a> Applier<'a> {
     }
 
     /// Does a file or link take the place of this directory, or of one it is in?
-    fn in_the_way(&self, path: &RelPath) -> InTheWay {
+    fn is_in_the_way(&self, path: &RelPath) -> bool {
         let mut places = path.ancestors().chain([path.clone()]);
-        if places.any(|place| self.prepared.contents.contains_key(&place)) {
-            InTheWay::Yes
-        } else {
-            InTheWay::No
-        }
+        places.any(|place| self.prepared.contents.contains_key(&place))
     }
 
     /// Removes directories that are empty by now, deepest first: those in the way of a file, or the
     /// others. One that is not empty holds something that appeared meanwhile, and stays.
-    fn remove_directories(&self, which: InTheWay) -> Result<(), RestoreError> {
+    fn remove_directories(&self, in_the_way: bool) -> Result<(), RestoreError> {
         let mut paths = self.paths(|kind| kind == ActionKind::RemoveDirectory);
         // A directory a file replaces has a write action instead; its own removal is implied.
         let replaced: Vec<RelPath> = self.replaced_directories();
@@ -150,27 +118,22 @@ impl<'a> Applier<'a> {
         paths.sort_unstable();
         paths.dedup();
         for path in paths.into_iter().rev() {
-            if self.in_the_way(path) != which {
+            if self.is_in_the_way(path) != in_the_way {
                 continue;
             }
             let Some((parent, name)) = path.split() else { continue };
             let Ok(dir) = self.open_directory(&parent) else { continue };
             let remove = || match dir.remove_dir(name) {
                 Ok(()) => Ok(Done::Yes),
-                Err(e) if e.is_not_found() => Ok(Done::Yes),
-                Err(e)
-                    if matches!(
-                        e.errno(),
-                        Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::BUSY)
-                    ) =>
-                {
-                    Ok(Done::ChangedMeanwhile)
-                }
-                // Some file systems do not say that it is not empty.
-                Err(e) if e.errno() == Some(Errno::PERM) && self.is_filled(path) => {
-                    Ok(Done::ChangedMeanwhile)
-                }
-                Err(e) => Err(WriteError::Fs(e)),
+                Err(e) => match e.errno() {
+                    Some(Errno::NOENT) => Ok(Done::Yes),
+                    Some(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::BUSY) => {
+                        Ok(Done::ChangedMeanwhile)
+                    }
+                    // Some file systems do not say that it is not empty.
+                    Some(Errno::PERM) if self.is_filled(path) => Ok(Done::ChangedMeanwhile),
+                    _ => Err(WriteError::Fs(e)),
+                },
             };
             let done = self.with_access(&parent, remove, path)?;
             self.note_done(path, done, |applied| applied.removed += 1);
@@ -450,25 +413,20 @@ impl<'a> Applier<'a> {
 
     /// Lets the owner write to a directory, remembering the mode it had.
     fn open_up(&self, path: &RelPath) -> herma_fs::Result<()> {
-        let (dir, name);
-        let stat = match path.split() {
-            None => self.root.stat_self()?,
-            Some((parent, leaf)) => {
-                dir = self.root.open_within(parent.as_bytes())?;
-                name = leaf.to_vec();
-                let stat = dir.stat(&name[..])?;
-                if stat.mode & 0o700 != 0o700 {
-                    dir.set_mode(&name[..], stat.mode | 0o700)?;
-                }
-                stat
-            }
+        let open = |mode: u32| (mode & 0o700 != 0o700).then_some(mode | 0o700);
+        let mode = if let Some((parent, name)) = path.split() {
+            let dir = self.root.open_within(parent.as_bytes())?;
+            let mode = dir.stat(name)?.mode;
+            open(mode).map_or(Ok(()), |open| dir.set_mode(name, open))?;
+            mode
+        } else {
+            let mode = self.root.stat_self()?.mode;
+            open(mode).map_or(Ok(()), |open| self.root.set_mode_self(open))?;
+            mode
         };
-        if path.is_root() && stat.mode & 0o700 != 0o700 {
-            self.root.set_mode_self(stat.mode | 0o700)?;
-        }
-        if stat.mode & 0o700 != 0o700 {
+        if open(mode).is_some() {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            opened.entry(path.clone()).or_insert(stat.mode & KEPT_DIRECTORY_BITS);
+            opened.entry(path.clone()).or_insert(mode & KEPT_DIRECTORY_BITS);
         }
         Ok(())
     }

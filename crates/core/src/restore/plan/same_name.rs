@@ -14,7 +14,7 @@ use herma_worktree::stat_cache::StatCache;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::{Error, RestoreError};
-use crate::restore::{ActionKind, Plan};
+use crate::restore::Plan;
 
 /// What is made to see which names are one, and removed at once. It has a letter with two cases and one that
 /// can be written in two ways.
@@ -66,15 +66,7 @@ pub(crate) fn check(
 /// Every name the plan makes, by the path of its directory; those of directories on the way count as well.
 fn names_made(plan: &Plan) -> BTreeMap<&[u8], BTreeSet<&[u8]>> {
     let mut made: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
-    let new = plan.actions.iter().filter(|action| {
-        matches!(
-            action.kind,
-            ActionKind::Write { new: true }
-                | ActionKind::Link { new: true }
-                | ActionKind::CreateDirectory
-        )
-    });
-    for action in new {
+    for action in plan.actions.iter().filter(|action| action.kind.creates()) {
         let mut path = action.path.as_bytes();
         while !path.is_empty() {
             let (directory, name) = split(path);

@@ -19,6 +19,7 @@ use herma_store::refs::scheme::{
 };
 use herma_store::{ObjectId, ProjectId};
 
+use crate::engine::open::OpenStore;
 use crate::error::Error;
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
@@ -38,8 +39,9 @@ pub(crate) struct Entry {
 }
 
 /// The live checkpoints of a project, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct History {
+    project: ProjectId,
     pub(crate) entries: Vec<Entry>,
     /// Where `refs/hermes/<project>` stands.
     pub(crate) mirror: Option<ObjectId>,
@@ -49,7 +51,12 @@ pub(crate) struct History {
 
 impl History {
     /// Reads the refs of a project, and follows Hermes's where it has gone on alone.
-    pub(crate) fn load(
+    pub(crate) fn load(store: &OpenStore, project: &ProjectId) -> Result<Self, Error> {
+        Self::read(&store.dirs, &store.objects, project)
+    }
+
+    /// The same of a store that nobody holds.
+    pub(crate) fn read(
         dirs: &StoreDirs,
         objects: &Objects,
         project: &ProjectId,
@@ -86,7 +93,8 @@ impl History {
             Err(StoreError::DamagedFile { .. }) => None,
             Err(e) => return Err(e.into()),
         };
-        let mut history = Self { entries, mirror, broken: listing.broken };
+        let project = project.clone();
+        let mut history = Self { project, entries, mirror, broken: listing.broken };
         history.adopt_foreign(dirs, objects)?;
         Ok(history)
     }
@@ -146,12 +154,7 @@ impl History {
     }
 
     /// Where something named by a spec stands, as an index into `entries`.
-    pub(crate) fn find(
-        &self,
-        spec: &Spec,
-        dirs: &StoreDirs,
-        project: &ProjectId,
-    ) -> Result<usize, Error> {
+    pub(crate) fn find(&self, spec: &Spec, store: &OpenStore) -> Result<usize, Error> {
         let count = self.entries.len();
         match spec {
             Spec::Number(number) => {
@@ -162,93 +165,68 @@ impl History {
                 let index = count.checked_sub(back.saturating_add(1));
                 index.ok_or(Error::OutOfRange { number: back.saturating_add(1), count })
             }
-            Spec::Id(prefix) => self.find_id(prefix, dirs, project),
-            Spec::Name(name) => self
-                .find_name(name, dirs, project)?
-                .ok_or_else(|| Error::NotFound { spec: name.clone() }),
+            Spec::Id(prefix) => self.find_id(prefix, store),
+            Spec::Name(name) => self.find_name(name, store),
         }
     }
 
-    fn find_id(&self, prefix: &str, dirs: &StoreDirs, project: &ProjectId) -> Result<usize, Error> {
-        let mut found = Vec::new();
-        for (index, entry) in self.entries.iter().enumerate() {
-            if entry.id.to_hex().starts_with(prefix) {
-                found.push((index, entry.id));
-            }
-        }
-        match found[..] {
+    fn find_id(&self, prefix: &str, store: &OpenStore) -> Result<usize, Error> {
+        let ids = self.entries.iter().map(|entry| entry.id);
+        let fitting = ids.enumerate().filter(|(_, id)| id.to_hex().starts_with(prefix));
+        match fitting.collect::<Vec<_>>()[..] {
             [(index, _)] => Ok(index),
-            [] => self
-                .find_name(prefix, dirs, project)?
-                .ok_or_else(|| Error::NotFound { spec: prefix.to_owned() }),
-            _ => Err(Error::Ambiguous {
+            [] => self.find_name(prefix, store),
+            ref found => Err(Error::Ambiguous {
                 prefix: prefix.to_owned(),
-                matches: found.into_iter().map(|(_, id)| id).collect(),
+                matches: found.iter().map(|(_, id)| *id).collect(),
             }),
         }
     }
 
-    fn find_name(
-        &self,
-        name: &str,
-        dirs: &StoreDirs,
-        project: &ProjectId,
-    ) -> Result<Option<usize>, Error> {
-        let Some(id) = dirs.refs().read(&name_ref(project, name))? else { return Ok(None) };
-        Ok(self.entries.iter().position(|entry| entry.id == id))
+    fn find_name(&self, name: &str, store: &OpenStore) -> Result<usize, Error> {
+        let id = store.dirs.refs().read(&name_ref(&self.project, name))?;
+        let found = self.entries.iter().position(|entry| Some(entry.id) == id);
+        found.ok_or_else(|| Error::NotFound { spec: name.to_owned() })
     }
 
     /// Every checkpoint that can be read, newest first: for operations that need some of them, which a
     /// damaged one must not stop.
-    pub(crate) fn readable(
-        &self,
-        dirs: &StoreDirs,
-        objects: &Objects,
-        project: &ProjectId,
-    ) -> Result<Vec<Checkpoint>, Error> {
-        self.readable_where(|_| true, dirs, objects, project)
+    pub(crate) fn readable(&self, store: &OpenStore) -> Result<Vec<Checkpoint>, Error> {
+        self.readable_where(store, |_| true)
     }
 
     /// The same for some of them.
     pub(crate) fn readable_where(
         &self,
+        store: &OpenStore,
         is_wanted: impl Fn(&Entry) -> bool,
-        dirs: &StoreDirs,
-        objects: &Objects,
-        project: &ProjectId,
     ) -> Result<Vec<Checkpoint>, Error> {
-        let labels = Labels::load(dirs, project)?;
+        let labels = Labels::load(store, &self.project)?;
         let numbered = self.entries.iter().rev().zip(1..);
         let wanted = numbered.filter(|(entry, _)| is_wanted(entry));
-        let read = wanted.map(|(entry, number)| read(objects, entry, number, &labels));
+        let read = wanted.map(|(entry, number)| read(store, entry, number, &labels));
         read.filter(|read| !matches!(read, Err(e) if e.is_of_one_checkpoint())).collect()
     }
 
     /// The newest checkpoints that can be read, as many as wanted, and what cannot be. Those that are older are only
     /// looked up.
-    pub(crate) fn newest_ones(
-        &self,
-        most: usize,
-        dirs: &StoreDirs,
-        objects: &Objects,
-        project: &ProjectId,
-    ) -> Result<Listed, Error> {
-        let labels = Labels::load(dirs, project)?;
+    pub(crate) fn newest_ones(&self, most: usize, store: &OpenStore) -> Result<Listed, Error> {
+        let labels = Labels::load(store, &self.project)?;
         let mut listed = Listed { count: self.entries.len(), ..Listed::default() };
         let mut oldest_read = 0;
         for (entry, number) in self.entries.iter().rev().zip(1..) {
             let is_wanted = listed.checkpoints.len() < most;
-            if !is_wanted && matches!(objects.contains(&entry.id), Ok(true)) {
+            if !is_wanted && matches!(store.objects.contains(&entry.id), Ok(true)) {
                 continue;
             }
-            match read(objects, entry, number, &labels) {
+            match read(store, entry, number, &labels) {
                 Ok(checkpoint) if is_wanted => {
                     oldest_read = checkpoint.sequence;
                     listed.checkpoints.push(checkpoint);
                 }
                 Ok(_) => {}
                 Err(e) if e.is_of_one_checkpoint() => {
-                    listed.damaged.push(damaged_one(project, entry, number, &e));
+                    listed.damaged.push(self.damaged_one(entry, number, &e));
                 }
                 Err(e) => return Err(e),
             }
@@ -261,8 +239,8 @@ impl History {
             let extra = name.rsplit('/').next().and_then(|leaf| leaf.strip_suffix(EXTRA));
             extra.is_some_and(|of| sequence_of(of).is_none_or(|sequence| sequence >= oldest_read))
         };
-        let prefix = format!("refs/herma/{project}");
-        let mut broken = dirs.refs().list_where(&prefix, &is_wanted)?.broken;
+        let prefix = format!("refs/herma/{}", self.project);
+        let mut broken = store.dirs.refs().list_where(&prefix, &is_wanted)?.broken;
         broken.extend_from_slice(&self.broken);
         broken.sort_unstable();
         listed.damaged.extend(broken.into_iter().map(broken_ref));
@@ -270,48 +248,33 @@ impl History {
     }
 
     /// Checkpoints that cannot be read, newest first, and refs that name nothing.
-    pub(crate) fn damaged(
-        &self,
-        dirs: &StoreDirs,
-        objects: &Objects,
-        project: &ProjectId,
-    ) -> Result<Vec<DamagedCheckpoint>, Error> {
-        let labels = Labels::load(dirs, project)?;
+    pub(crate) fn damaged(&self, store: &OpenStore) -> Result<Vec<DamagedCheckpoint>, Error> {
+        let labels = Labels::load(store, &self.project)?;
         let mut found = Vec::new();
         for (entry, number) in self.entries.iter().rev().zip(1..) {
-            if let Err(error) = read(objects, entry, number, &labels) {
-                found.push(damaged_one(project, entry, number, &error));
+            if let Err(error) = read(store, entry, number, &labels) {
+                found.push(self.damaged_one(entry, number, &error));
             }
         }
-        let broken = dirs.refs().list(&format!("refs/herma/{project}"))?.broken;
+        let broken = store.dirs.refs().list(&format!("refs/herma/{}", self.project))?.broken;
         found.extend(broken.into_iter().map(broken_ref));
         Ok(found)
     }
 
     /// One checkpoint in full.
-    pub(crate) fn checkpoint(
-        &self,
-        index: usize,
-        dirs: &StoreDirs,
-        objects: &Objects,
-        project: &ProjectId,
-    ) -> Result<Checkpoint, Error> {
-        let labels = Labels::load(dirs, project)?;
-        read(objects, &self.entries[index], self.entries.len() - index, &labels)
+    pub(crate) fn checkpoint(&self, index: usize, store: &OpenStore) -> Result<Checkpoint, Error> {
+        let labels = Labels::load(store, &self.project)?;
+        read(store, &self.entries[index], self.entries.len() - index, &labels)
     }
-}
 
-fn damaged_one(
-    project: &ProjectId,
-    entry: &Entry,
-    number: usize,
-    error: &Error,
-) -> DamagedCheckpoint {
-    let what = match error {
-        Error::Object(ObjectError::Fs(e)) => format!("{e}: {}", e.source),
-        other => other.to_string(),
-    };
-    DamagedCheckpoint { name: checkpoint_ref(project, entry.sequence), number: Some(number), what }
+    fn damaged_one(&self, entry: &Entry, number: usize, error: &Error) -> DamagedCheckpoint {
+        let what = match error {
+            Error::Object(ObjectError::Fs(e)) => format!("{e}: {}", e.source),
+            other => other.to_string(),
+        };
+        let name = checkpoint_ref(&self.project, entry.sequence);
+        DamagedCheckpoint { name, number: Some(number), what }
+    }
 }
 
 fn broken_ref(name: String) -> DamagedCheckpoint {
@@ -370,44 +333,34 @@ impl Labels {
         names.map(|(name, _)| name.as_str())
     }
 
-    pub(crate) fn load(dirs: &StoreDirs, project: &ProjectId) -> Result<Self, StoreError> {
+    pub(crate) fn load(store: &OpenStore, project: &ProjectId) -> Result<Self, StoreError> {
         let names_prefix = format!("refs/herma-names/{project}");
         let pins_prefix = format!("refs/herma-pins/{project}");
-        let names = dirs.refs().list(&names_prefix)?.refs;
-        let pins = dirs.refs().list(&pins_prefix)?.refs;
-        Ok(Self {
-            names: names
-                .iter()
-                .filter_map(|(name, id)| Some((name_of(leaf(name, &names_prefix)?), *id)))
-                .collect(),
-            pins: pins
-                .iter()
-                .filter_map(|(name, _)| leaf(name, &pins_prefix)?.parse().ok())
-                .collect(),
-        })
+        let names = store.dirs.refs().list(&names_prefix)?.refs;
+        let pins = store.dirs.refs().list(&pins_prefix)?.refs;
+        let name = |(full, id): &(String, _)| Some((name_of(leaf(full, &names_prefix)?), *id));
+        let pin = |(full, _): &(String, _)| leaf(full, &pins_prefix)?.parse().ok();
+        let names = names.iter().filter_map(name).collect();
+        Ok(Self { names, pins: pins.iter().filter_map(pin).collect() })
     }
 }
 
 fn read(
-    objects: &Objects,
+    store: &OpenStore,
     entry: &Entry,
     number: usize,
     labels: &Labels,
 ) -> Result<Checkpoint, Error> {
-    let commit = objects.read_commit(&entry.id)?;
+    let commit = store.objects.read_commit(&entry.id)?;
     let message = Message::parse(&commit.message);
-    let (modes, receipt_damaged) = match &message.extra {
-        Some(extra) => match objects.read_tree(extra) {
-            Ok(tree) => {
-                let modes = tree.iter().find(|e| e.name == "modes").map(|e| e.id);
-                (modes, false)
-            }
-            // Checkpoints share this object: its loss must not hide any of them.
-            Err(e) if !matches!(e, ObjectError::Fs(_)) => (None, true),
-            Err(e) => return Err(e.into()),
-        },
-        None => (None, false),
+    let receipt = match message.extra.map(|extra| store.objects.read_tree(&extra)).transpose() {
+        Err(ObjectError::Fs(e)) => return Err(e.into()),
+        // Checkpoints share this object: its loss must not hide any of them.
+        read => read.ok(),
     };
+    let receipt_damaged = receipt.is_none();
+    let modes =
+        receipt.flatten().and_then(|tree| Some(tree.iter().find(|e| e.name == "modes")?.id));
     Ok(Checkpoint {
         id: entry.id,
         number,
