@@ -9,7 +9,6 @@
 
 use herma_fs::Errno;
 use herma_fs::publish::{Durability, write_file};
-use herma_store::ProjectId;
 use herma_store::gc::trash;
 use herma_store::layout::StoreDirs;
 use herma_store::repair::set_aside::SetAside;
@@ -23,7 +22,7 @@ use super::facts::last_run;
 use super::plan::{Limits, Orphans, larger};
 use super::room::{PackFiles, store_bytes};
 use super::{CleanRequest, Cleaned};
-use crate::engine::history::{History, Labels};
+use crate::engine::history::{Entry, History, Labels};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress};
 use crate::error::Error;
@@ -47,19 +46,14 @@ const PAUSE_AFTER_PROBLEM: f64 = 600.0;
 
 impl Engine {
     /// Is it time to clean up, after a save of this project? Looks at a few directories only.
-    pub(crate) fn due(
-        &self,
-        store: &OpenStore,
-        project: &ProjectId,
-        history: &History,
-    ) -> Result<Option<Due>, Error> {
+    pub(crate) fn due(&self, store: &OpenStore, history: &History) -> Result<Option<Due>, Error> {
         let record = CleaningRecord::read(&store.dirs).unwrap_or_default();
         let now = self.options.clock.now().as_float();
         // What failed a moment ago would fail again, and cost a process with every save.
         if record.failed && (0.0..PAUSE_AFTER_PROBLEM).contains(&(now - record.at)) {
             return Ok(None);
         }
-        let due = self.due_for(store, project, history, &record, now)?;
+        let due = self.due_for(store, history, &record, now)?;
         // Nobody needs to be started while somebody is at it.
         let is_busy = due.is_some() && store.dirs.is_collecting()?;
         Ok(due.filter(|_| !is_busy))
@@ -68,11 +62,11 @@ impl Engine {
     fn due_for(
         &self,
         store: &OpenStore,
-        project: &ProjectId,
         history: &History,
         record: &CleaningRecord,
         now: f64,
     ) -> Result<Option<Due>, Error> {
+        let project = &history.project;
         let keeping = &self.options.settings.keeping;
         let asked = self.options.settings.asked;
         let recorded = || store.identity(project).asked().max_snapshots;
@@ -80,7 +74,7 @@ impl Engine {
             Limits::of(keeping, None).snapshots_of(project, asked.max_snapshots.or_else(recorded));
         // The new one is not in the history yet.
         let checkpoints = history.entries.len() + 1;
-        if exceeds(most, checkpoints) && exceeds(most, droppable(store, project, history)? + 2) {
+        if exceeds(most, checkpoints) && exceeds(most, droppable(store, history)? + 2) {
             return Ok(Some(Due::Count));
         }
         let files = PackFiles::of(&store.dirs)?;
@@ -173,7 +167,7 @@ impl Engine {
             let history = History::load(&store, &project)?;
             let asked = store.identity(&project).asked().max_snapshots;
             let most = Limits::of(keeping, None).snapshots_of(&project, asked);
-            if exceeds(most, droppable(&store, &project, &history)?) {
+            if exceeds(most, droppable(&store, &history)?) {
                 return Ok(true);
             }
         }
@@ -221,13 +215,12 @@ fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) 
 }
 
 /// How many checkpoints of a project a count limit could drop.
-fn droppable(store: &OpenStore, project: &ProjectId, history: &History) -> Result<usize, Error> {
-    let labels = Labels::load(store, project)?;
-    let is_kept = |entry: &&crate::engine::history::Entry| {
-        labels.is_pinned(entry.sequence) || labels.names_of(&entry.id).next().is_some()
+fn droppable(store: &OpenStore, history: &History) -> Result<usize, Error> {
+    let labels = Labels::load(store, &history.project)?;
+    let is_free = |entry: &&Entry| {
+        !labels.is_pinned(entry.sequence) && labels.names_of(&entry.id).next().is_none()
     };
-    let kept = history.entries.iter().filter(is_kept).count();
-    Ok(history.entries.len() - kept)
+    Ok(history.entries.iter().filter(is_free).count())
 }
 
 fn has_many_loose(dirs: &StoreDirs) -> bool {

@@ -94,9 +94,8 @@ impl Engine {
         let is_empty = now.checkpoints.is_empty();
         let is_left = drops.len() < now.checkpoints.len() || (is_empty && !now.presence.is_gone());
         if !drops.is_empty() {
-            let history = History::load(store, project)?;
             let sequences = drops.iter().map(|dropped| dropped.sequence).collect();
-            cut(store, project, &history, &sequences)?;
+            cut(store, &History::load(store, project)?, &sequences)?;
         }
         if !is_left {
             forget(store, project)?;
@@ -260,18 +259,13 @@ impl Operation<'_> {
             // ORDER: before the ref goes, from which the next number would follow.
             log.reserve_order(self.store.tmp()?, history.next_sequence())?;
         }
-        cut(&self.store, &self.id, history, &BTreeSet::from([sequence]))
+        cut(&self.store, history, &BTreeSet::from([sequence]))
     }
 }
 
 /// Drops checkpoints of a project, by their places in its order. The caller holds the project's lock.
-pub(crate) fn cut(
-    store: &OpenStore,
-    project: &ProjectId,
-    history: &History,
-    dropped: &BTreeSet<u64>,
-) -> Result<(), Error> {
-    let refs = store.dirs.refs();
+fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<(), Error> {
+    let (refs, project) = (store.dirs.refs(), &history.project);
     let (going, staying): (Vec<&Entry>, Vec<&Entry>) =
         history.entries.iter().partition(|entry| dropped.contains(&entry.sequence));
     // Checkpoints only Hermes's ref holds must not vanish when history is cut.
@@ -290,7 +284,7 @@ pub(crate) fn cut(
         }
     }
     store.dirs.shallow().add(&children)?;
-    move_mirror_off(store, project, history, &staying)?;
+    move_mirror_off(store, history, &staying)?;
     let mut names = Vec::new();
     let labels = Labels::load(store, project)?;
     for entry in &going {
@@ -316,22 +310,16 @@ pub(crate) fn cut(
 
 /// If the ref Hermes reads stands on a checkpoint to be dropped, or on copies that Hermes made and among
 /// which it would be found again, moves it to the newest checkpoint that stays.
-fn move_mirror_off(
-    store: &OpenStore,
-    project: &ProjectId,
-    history: &History,
-    staying: &[&Entry],
-) -> Result<(), Error> {
+fn move_mirror_off(store: &OpenStore, history: &History, staying: &[&Entry]) -> Result<(), Error> {
     let Some(mirror) = history.mirror else { return Ok(()) };
     if staying.iter().any(|entry| entry.id == mirror) {
         return Ok(());
     }
-    let refs = store.dirs.refs();
-    match staying.last() {
-        Some(newest) => refs.update(&mirror_ref(project), Some(mirror), newest.id)?,
-        None => refs.delete(&mirror_ref(project), mirror)?,
-    }
-    Ok(())
+    let (refs, name) = (store.dirs.refs(), mirror_ref(&history.project));
+    Ok(match staying.last() {
+        Some(newest) => refs.update(&name, Some(mirror), newest.id)?,
+        None => refs.delete(&name, mirror)?,
+    })
 }
 
 #[cfg(test)]

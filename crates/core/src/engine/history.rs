@@ -41,7 +41,7 @@ pub(crate) struct Entry {
 /// The live checkpoints of a project, oldest first.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
-    project: ProjectId,
+    pub(crate) project: ProjectId,
     pub(crate) entries: Vec<Entry>,
     /// Where `refs/hermes/<project>` stands.
     pub(crate) mirror: Option<ObjectId>,

@@ -73,7 +73,7 @@ impl Operation<'_> {
         let ours = self.load_history()?;
         self.touch(Durability::Synced)?;
         let fresh: Vec<_> = theirs.entries.iter().filter(|e| !ours.contains(&e.id)).collect();
-        let first = room_before(&self.store, &self.id, &ours, fresh.len() as u64)?;
+        let first = room_before(&self.store, &ours, fresh.len() as u64)?;
         for (sequence, entry) in (first..).zip(&fresh) {
             let extra = self.store.dirs.refs().read(&extra_ref(&from.id, entry.sequence))?;
             let checkpoint = checkpoint_ref(&self.id, sequence);
@@ -111,12 +111,8 @@ impl Operation<'_> {
 ///
 /// A process killed on the way leaves the order as it was, perhaps with one checkpoint under two
 /// numbers; the next call takes the older number away.
-pub(crate) fn room_before(
-    store: &OpenStore,
-    id: &ProjectId,
-    ours: &History,
-    count: u64,
-) -> Result<u64, Error> {
+pub(crate) fn room_before(store: &OpenStore, ours: &History, count: u64) -> Result<u64, Error> {
+    let id = &ours.project;
     let Some(first) = ours.entries.first() else { return Ok(1) };
     if first.sequence > count {
         return Ok(first.sequence - count);

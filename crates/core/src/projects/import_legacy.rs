@@ -141,7 +141,7 @@ impl Engine {
         let fresh = copy(store, &objects, &ours, &chain, &mut imported, progress)?;
         if !fresh.is_empty() {
             self.write_record(store, &imported, &fresh)?;
-            give_refs(store, project, &ours, &fresh)?;
+            give_refs(store, &ours, &fresh)?;
             imported.checkpoints = fresh.len();
         }
         if options.pin {
@@ -269,10 +269,10 @@ fn read_chain(repository: &Dir, objects: &Objects) -> Chain {
 /// Makes the copied commits checkpoints.
 fn give_refs(
     store: &OpenStore,
-    project: &ProjectId,
     ours: &History,
     fresh: &[&(ObjectId, Commit)],
 ) -> Result<(), Error> {
+    let project = &ours.project;
     let coming: HashSet<ObjectId> = fresh.iter().map(|(id, _)| *id).collect();
     let mut cut_off = Vec::new();
     for (id, commit) in fresh {
@@ -286,7 +286,7 @@ fn give_refs(
     if !cut_off.is_empty() {
         store.dirs.shallow().add(&cut_off)?;
     }
-    let first = room_before(store, project, ours, fresh.len() as u64)?;
+    let first = room_before(store, ours, fresh.len() as u64)?;
     let last = first + fresh.len() as u64;
     // ORDER: the newest first, one by one; see the top of this file.
     for (sequence, (id, _)) in (first..last).rev().zip(fresh) {

@@ -3,17 +3,16 @@
 //! The roll of a project tells it best. Without one, pins and names do, and the ref Hermes reads; and where a project
 //! has no refs at all, whatever its own state remembers, with the checkpoints behind that.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use herma_store::refs::roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
 use herma_store::{ObjectId, ProjectId};
 
-use crate::engine::Engine;
 use crate::engine::history::History;
-use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;
 use crate::error::Error;
+use crate::repair::Repair;
 use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::repair::refs::RepairedRef;
 use crate::save::receipts::receipt_in;
@@ -21,28 +20,28 @@ use crate::save::receipts::receipt_in;
 /// How many checkpoints of a project are looked for behind one.
 const MAX_CHECKPOINTS_BEHIND: usize = 100_000;
 
-impl Engine {
+impl Repair<'_> {
     /// Creates refs again that were lost, and the refs of receipts that are missing.
-    pub(crate) fn repair_lost(&self, store: &OpenStore) -> Result<Vec<RepairedRef>, Error> {
-        let mut repaired = Vec::new();
-        for project in known_ids(store)? {
+    pub(super) fn repair_lost(&mut self) -> Result<(), Error> {
+        for project in known_ids(&self.store)? {
+            let store = &self.store;
             if lost_refs(store, &project)?.is_empty() && missing_extras(store, &project)?.is_empty()
             {
                 continue;
             }
-            let _lock = lock_project(&store.dirs, &project, self.options.settings.lock_wait)?;
+            let _lock = self.lock(&project)?;
             // Again under the lock. Checkpoints first: names and pins are theirs.
             let mut lost = lost_refs(store, &project)?;
             lost.sort_by_key(|lost| lost.kind == LostKind::Label);
             for lost in lost {
-                repaired.extend(bring_back(store, &project, lost)?);
+                self.done.refs.extend(bring_back(store, lost, &History::load(store, &project)?)?);
             }
             for (name, extra) in missing_extras(store, &project)? {
                 store.dirs.refs().create(&[(&name, extra)])?;
-                repaired.push(made_again(name, None, extra));
+                self.done.refs.push(made_again(name, None, extra));
             }
         }
-        Ok(repaired)
+        Ok(())
     }
 }
 
@@ -110,11 +109,10 @@ fn made_again(name: String, sequence: Option<u64>, id: ObjectId) -> RepairedRef 
 /// Creates what a lost ref named, if it is there.
 fn bring_back(
     store: &OpenStore,
-    project: &ProjectId,
     lost: LostRef,
+    history: &History,
 ) -> Result<Vec<RepairedRef>, Error> {
-    let refs = store.dirs.refs();
-    let history = History::load(store, project)?;
+    let (refs, project) = (store.dirs.refs(), &history.project);
     let id = as_rewritten(store, project, lost.id)?;
     let is_readable = store.objects.read_commit(&id).is_ok();
     let has_ref = history.entries.iter().any(|entry| entry.id == id && entry.has_ref);
@@ -125,7 +123,7 @@ fn bring_back(
                 |n: &u64| refs.read(&checkpoint_ref(project, *n)).is_ok_and(|id| id.is_none());
             let sequence = match sequence.filter(is_free) {
                 Some(sequence) => sequence,
-                None => place_for(store, &history, id)?,
+                None => place_for(store, history, id)?,
             };
             if lost.name != checkpoint_ref(project, sequence) {
                 roll::strike(&store.dirs, std::iter::once(lost.name.as_str()))?;
@@ -143,15 +141,9 @@ fn bring_back(
     if has_ref {
         return Ok(Vec::new());
     }
-    Ok(vec![RepairedRef {
-        sequence: match lost.kind {
-            LostKind::Checkpoint(sequence) => sequence,
-            _ => None,
-        },
-        name: lost.name,
-        set_aside: None,
-        recovered: None,
-    }])
+    let LostRef { name, kind, .. } = lost;
+    let sequence = if let LostKind::Checkpoint(sequence) = kind { sequence } else { None };
+    Ok(vec![RepairedRef { name, sequence, set_aside: None, recovered: None }])
 }
 
 fn create_checkpoint(
@@ -187,12 +179,8 @@ fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64, 
     };
     let older = || own.iter().rev().find(|entry| is_older(&entry.id));
     let after = parent.or_else(older).map_or(0, |entry| entry.sequence);
-    let taken: BTreeSet<u64> = own.iter().map(|entry| entry.sequence).collect();
-    let mut free = after + 1;
-    while taken.contains(&free) {
-        free += 1;
-    }
-    Ok(free)
+    let is_taken = |place: &u64| own.iter().any(|entry| entry.sequence == *place);
+    Ok((after + 1..).find(|place| !is_taken(place)).unwrap_or(u64::MAX))
 }
 
 /// Gives a project refs again that has none: everything its own state remembers, and what is behind it.
@@ -212,9 +200,6 @@ fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedR
         }
         order.extend(chain.into_iter().rev());
     }
-    let mut repaired = Vec::new();
-    for (sequence, id) in (1..).zip(order) {
-        repaired.push(create_checkpoint(store, project, sequence, id)?);
-    }
-    Ok(repaired)
+    let numbered = (1..).zip(order);
+    numbered.map(|(sequence, id)| create_checkpoint(store, project, sequence, id)).collect()
 }

@@ -19,14 +19,16 @@ use std::collections::HashSet;
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
 use herma_store::layout::base;
+use herma_store::lock::Guard;
 use herma_store::pack::write::PackWriter;
 pub use herma_store::repair::own_files::RepairedFile;
 use herma_store::repair::salvage::SalvagedPack;
 use herma_store::repair::set_aside::SetAside;
 use herma_store::repair::{own_files, rebuild, recover, salvage};
 use herma_store::verify::packs::{DamagedPack, PackFault};
-use herma_store::{ObjectId, layout};
+use herma_store::{ObjectId, ProjectId, layout};
 
+use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids, stamp};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{Error, ErrorKind};
@@ -89,6 +91,16 @@ pub struct RebuiltIndex {
     pub objects: u32,
 }
 
+/// A repair under way.
+pub(crate) struct Repair<'r> {
+    engine: &'r Engine,
+    store: OpenStore,
+    base_dir: Dir,
+    set_aside: SetAside,
+    progress: &'r dyn Progress,
+    done: Repaired,
+}
+
 impl Engine {
     /// Mends what can be mended. Checkpoints can be saved and restored meanwhile.
     pub fn repair(&self, progress: &dyn Progress) -> Result<Repaired, Error> {
@@ -102,150 +114,128 @@ impl Engine {
         // Opening sweeps what dead processes left in the store.
         let store = self.open_for_writing()?;
         let set_aside = SetAside::open(&store.dirs, stamp)?;
-        let mut repaired = Repaired {
-            bytes_freed: base::finish_leaving(&base_dir)?,
-            files,
-            ..Repaired::default()
-        };
-        (repaired.settings, repaired.excludes) = layout::complete_again(&store.dirs)?;
-        repaired.files.extend(self.repair_state(&store, &set_aside)?);
-        progress.stage(Stage::Verifying);
+        let bytes_freed = base::finish_leaving(&base_dir)?;
+        let done = Repaired { bytes_freed, files, ..Repaired::default() };
+        Repair { engine: self, store, base_dir, set_aside, progress, done }.run()
+    }
+}
+
+impl Repair<'_> {
+    fn run(mut self) -> Result<Repaired, Error> {
+        (self.done.settings, self.done.excludes) = layout::complete_again(&self.store.dirs)?;
+        self.repair_state()?;
+        self.progress.stage(Stage::Verifying);
         // What is in the trash comes first: it may tell what torn refs have named.
-        let mut damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
-        let missing = [missing_candidates(&store)?, missing_commits(&store)?].concat();
-        let mut has_mended = bring_back(&store, &missing, &set_aside, &mut repaired)?;
-        repaired.refs = self.repair_refs(&store, &set_aside)?;
-        repaired.refs.extend(self.repair_lost(&store)?);
-        repaired.files.extend(repair_cuts(&store)?);
-        has_mended |= !repaired.files.is_empty() || !repaired.refs.is_empty();
+        let mut damaged = self.mend_packs()?;
+        let missing = [missing_candidates(&self.store)?, missing_commits(&self.store)?].concat();
+        let mut has_mended = self.bring_back(&missing)?;
+        self.repair_refs()?;
+        self.repair_lost()?;
+        self.repair_cuts()?;
+        has_mended |= !self.done.files.is_empty() || !self.done.refs.is_empty();
         if has_mended {
-            damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+            damaged = self.mend_packs()?;
         }
         // What is below a lost directory is known only once that is back: then everything that is nowhere is taken.
         for takes_all in [false, true] {
-            set_loose_aside(&store, &damaged, &set_aside)?;
-            let found = self.store_again(&store, &damaged, takes_all, progress)?;
+            self.set_loose_aside(&damaged)?;
+            let found = self.store_again(&damaged, takes_all)?;
             if found == 0 {
                 break;
             }
-            repaired.stored_again += found;
-            damaged = mend_packs(&store, &set_aside, &mut repaired, progress)?;
+            self.done.stored_again += found;
+            damaged = self.mend_packs()?;
         }
-        repaired.records = self.repair_records(&store, &base_dir, &set_aside)?;
-        for record in &repaired.records {
+        self.repair_records()?;
+        for record in &self.done.records {
             let file = format!("projects/{}.json", record.project);
-            repaired.after.metadata.retain(|found| found.file != file);
+            self.done.after.metadata.retain(|found| found.file != file);
         }
-        Ok(repaired)
+        Ok(self.done)
     }
-}
 
-/// Says again where history ends, where that was lost.
-fn repair_cuts(store: &OpenStore) -> Result<Option<RepairedFile>, Error> {
-    let mut missing = Vec::new();
-    for project in project_ids(store)? {
-        missing.extend(missing_cuts(store, &project)?);
+    fn lock(&self, project: &ProjectId) -> Result<Guard, Error> {
+        lock_project(&self.store.dirs, project, self.engine.options.settings.lock_wait)
     }
-    if missing.is_empty() {
-        return Ok(None);
-    }
-    store.dirs.shallow().add(&missing)?;
-    Ok(Some(RepairedFile {
-        file: "shallow".to_owned(),
-        what: "it did not say where history ends".to_owned(),
-        set_aside: None,
-    }))
-}
 
-/// Brings packs with these objects back out of the trash; tells whether there were any.
-fn bring_back(
-    store: &OpenStore,
-    wanted: &[ObjectId],
-    set_aside: &SetAside,
-    repaired: &mut Repaired,
-) -> Result<bool, Error> {
-    let packs = recover::bring_back(&store.dirs, wanted, set_aside)?;
-    let has_found = !packs.is_empty();
-    repaired.packs.extend(packs);
-    Ok(has_found)
-}
-
-/// Reads the whole store, and again as long as packs can be mended or brought back. Returns the objects that are missing or
-/// damaged in the end.
-fn mend_packs(
-    store: &OpenStore,
-    set_aside: &SetAside,
-    repaired: &mut Repaired,
-    progress: &dyn Progress,
-) -> Result<Vec<ObjectId>, Error> {
-    let all = VerifyOptions { read_data: true, project: None };
-    let directory = store.dirs.objects().open_dir("pack")?;
-    let mut rounds = 0..MAX_ROUNDS;
-    loop {
-        let (after, damaged) = verify_store(store, &all, progress)?;
-        repaired.after = after;
-        let mut has_mended = false;
-        for DamagedPack { pack, fault, .. } in repaired.after.packs.clone() {
-            has_mended |= mend_pack(store, &directory, (pack, fault), set_aside, repaired)?;
+    /// Says again where history ends, where that was lost.
+    fn repair_cuts(&mut self) -> Result<(), Error> {
+        let mut missing = Vec::new();
+        for project in project_ids(&self.store)? {
+            missing.extend(missing_cuts(&self.store, &project)?);
         }
-        let goes_on = has_mended || bring_back(store, &damaged, set_aside, repaired)?;
-        if !goes_on || rounds.next().is_none() {
-            return Ok(damaged);
+        if !missing.is_empty() {
+            self.store.dirs.shallow().add(&missing)?;
+            let what = "it did not say where history ends".to_owned();
+            let file = "shallow".to_owned();
+            self.done.files.push(RepairedFile { file, what, set_aside: None });
+        }
+        Ok(())
+    }
+
+    /// Brings packs with these objects back out of the trash; tells whether there were any.
+    fn bring_back(&mut self, wanted: &[ObjectId]) -> Result<bool, Error> {
+        let packs = recover::bring_back(&self.store.dirs, wanted, &self.set_aside)?;
+        let has_found = !packs.is_empty();
+        self.done.packs.extend(packs);
+        Ok(has_found)
+    }
+
+    /// Reads the whole store, and again as long as packs can be mended or brought back. Returns the objects that are missing or
+    /// damaged in the end.
+    fn mend_packs(&mut self) -> Result<Vec<ObjectId>, Error> {
+        let all = VerifyOptions { read_data: true, project: None };
+        let mut rounds = 0..MAX_ROUNDS;
+        loop {
+            let (after, damaged) = verify_store(&self.store, &all, self.progress)?;
+            let mut has_mended = false;
+            for damaged in &after.packs {
+                has_mended |= self.mend_pack(damaged)?;
+            }
+            self.done.after = after;
+            let goes_on = has_mended || self.bring_back(&damaged)?;
+            if !goes_on || rounds.next().is_none() {
+                return Ok(damaged);
+            }
         }
     }
-}
 
-/// Makes the index of a pack again, or saves what is whole in it and sets it aside; tells whether it did.
-fn mend_pack(
-    store: &OpenStore,
-    directory: &Dir,
-    (pack, fault): (String, PackFault),
-    set_aside: &SetAside,
-    repaired: &mut Repaired,
-) -> Result<bool, Error> {
-    let dirs = &store.dirs;
-    if fault != PackFault::Pack
-        && let Ok(objects) = rebuild::rebuild_index(dirs, directory, &pack, set_aside)?
-    {
-        repaired.indexes.push(RebuiltIndex { pack, objects });
-        return Ok(true);
-    }
-    let salvaged = salvage::salvage(dirs, directory, &pack, &store.objects, set_aside)?;
-    let has_salvaged = salvaged.is_some();
-    repaired.salvaged.extend(salvaged);
-    Ok(has_salvaged)
-}
-
-/// Sets files of single objects aside that do not hold these: an older Hermes made them.
-fn set_loose_aside(
-    store: &OpenStore,
-    damaged: &[ObjectId],
-    set_aside: &SetAside,
-) -> Result<(), Error> {
-    for id in damaged.iter().map(|id| id.to_hex()) {
-        let (fan, name) = id.split_at(2);
-        if let Ok(fan) = store.dirs.objects().open_dir(fan)
-            && fan.stat_opt(name)?.is_some()
+    /// Makes the index of a pack again, or saves what is whole in it and sets it aside; tells whether it did.
+    fn mend_pack(&mut self, DamagedPack { pack, fault, .. }: &DamagedPack) -> Result<bool, Error> {
+        let (dirs, set_aside) = (&self.store.dirs, &self.set_aside);
+        let directory = dirs.objects().open_dir("pack")?;
+        if *fault != PackFault::Pack
+            && let Ok(objects) = rebuild::rebuild_index(dirs, &directory, pack, set_aside)?
         {
-            set_aside.take_as(&fan, name, &format!("objects+{id}"))?;
+            self.done.indexes.push(RebuiltIndex { pack: pack.clone(), objects });
+            return Ok(true);
         }
+        let salvaged = salvage::salvage(dirs, &directory, pack, &self.store.objects, set_aside)?;
+        let has_salvaged = salvaged.is_some();
+        self.done.salvaged.extend(salvaged);
+        Ok(has_salvaged)
     }
-    Ok(())
-}
 
-impl Engine {
+    /// Sets files of single objects aside that do not hold these: an older Hermes made them.
+    fn set_loose_aside(&self, damaged: &[ObjectId]) -> Result<(), Error> {
+        for id in damaged.iter().map(|id| id.to_hex()) {
+            let (fan, name) = id.split_at(2);
+            if let Ok(fan) = self.store.dirs.objects().open_dir(fan)
+                && fan.stat_opt(name)?.is_some()
+            {
+                self.set_aside.take_as(&fan, name, &format!("objects+{id}"))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Stores again what projects on disk still have of these objects: their files, and the directories that follow from
     /// them; or else whatever the store does not have. Returns how many of these objects there were.
-    fn store_again(
-        &self,
-        store: &OpenStore,
-        damaged: &[ObjectId],
-        takes_all: bool,
-        progress: &dyn Progress,
-    ) -> Result<u64, Error> {
+    fn store_again(&self, damaged: &[ObjectId], takes_all: bool) -> Result<u64, Error> {
         if damaged.is_empty() {
             return Ok(0);
         }
+        let store = &self.store;
         let lost: HashSet<&ObjectId> = damaged.iter().collect();
         let is_known = |id: &ObjectId| match lost.contains(id) {
             true => Ok(false),
@@ -255,9 +245,9 @@ impl Engine {
         let writer = PackWriter::new(&store.dirs, &is_known)?;
         for id in project_ids(store)? {
             let workdir = store.identity(&id).workdir();
-            let project = workdir.and_then(|path| self.project(&path).ok());
+            let project = workdir.and_then(|path| self.engine.project(&path).ok());
             let Some(project) = project.filter(|project| *project.id() == id) else { continue };
-            match project.scan(Some(store), None, true, &writer, progress) {
+            match project.scan(Some(store), None, true, &writer, self.progress) {
                 Err(e) if e.kind() == ErrorKind::Cancelled => return Err(e),
                 // One that cannot be looked at keeps nothing from the others.
                 _ => {}

@@ -17,15 +17,13 @@ use herma_store::layout::base::Found;
 use herma_store::refs::roll;
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{extra_ref, mirror_ref, pin_ref, sequence_of};
-use herma_store::repair::set_aside::SetAside;
 use herma_store::{ObjectId, ProjectId};
 
 use crate::directory::Identity;
-use crate::engine::Engine;
-use crate::engine::history::History;
-use crate::engine::lock::lock_project;
+use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::error::Error;
+use crate::repair::Repair;
 use crate::repair::verify::{OUR_REFS, other_extra, record_problem};
 use crate::save::receipts::receipt_in;
 use crate::types::message::Message;
@@ -56,71 +54,134 @@ pub struct RepairedRecord {
     pub workdir: Option<PathBuf>,
 }
 
-impl Engine {
+impl Repair<'_> {
     /// Sets refs aside that cannot be read, and makes those again of which it is known what they named.
-    pub(crate) fn repair_refs(
-        &self,
-        store: &OpenStore,
-        set_aside: &SetAside,
-    ) -> Result<Vec<RepairedRef>, Error> {
-        let mut repaired = Vec::new();
+    pub(super) fn repair_refs(&mut self) -> Result<(), Error> {
         for prefix in OUR_REFS {
-            let broken = store.dirs.refs().list(prefix)?.broken;
-            for name in broken {
-                let project = name
-                    .strip_prefix(prefix)
-                    .and_then(|rest| rest.split('/').nth(1))
-                    .and_then(|id| ProjectId::parse(id.as_bytes()));
-                repaired.extend(match project {
-                    Some(project) => {
-                        let wait = self.options.settings.lock_wait;
-                        let _lock = lock_project(&store.dirs, &project, wait)?;
-                        repair_ref(store, &name, set_aside)?
-                    }
-                    None => repair_ref(store, &name, set_aside)?,
-                });
+            for name in self.store.dirs.refs().list(prefix)?.broken {
+                let project = project_in(&name);
+                let _lock = project.map(|project| self.lock(&project)).transpose()?;
+                self.done.refs.extend(self.repair_ref(&name)?);
             }
         }
-        for project in project_ids(store)? {
-            let wait = self.options.settings.lock_wait;
-            if !wrong_refs(store, &project)?.is_empty() {
-                let _lock = lock_project(&store.dirs, &project, wait)?;
+        for project in project_ids(&self.store)? {
+            if !wrong_refs(&self.store, &project)?.is_empty() {
+                let _lock = self.lock(&project)?;
                 // Again under the lock: a save makes such refs, too.
-                for wrong in wrong_refs(store, &project)? {
-                    repaired.push(correct(store, wrong, set_aside)?);
+                for wrong in wrong_refs(&self.store, &project)? {
+                    self.done.refs.push(self.correct(wrong)?);
                 }
             }
         }
-        Ok(repaired)
+        Ok(())
     }
 
     /// Writes records of projects again that cannot be read or hold values of the wrong type.
-    pub(crate) fn repair_records(
-        &self,
-        store: &OpenStore,
-        base_dir: &Dir,
-        set_aside: &SetAside,
-    ) -> Result<Vec<RepairedRecord>, Error> {
-        let mut repaired = Vec::new();
-        for project in project_ids(store)? {
-            if record_problem(store, &project).is_none() {
+    pub(super) fn repair_records(&mut self) -> Result<(), Error> {
+        for project in project_ids(&self.store)? {
+            if record_problem(&self.store, &project).is_none() {
                 continue;
             }
-            let wait = self.options.settings.lock_wait;
-            let _lock = lock_project(&store.dirs, &project, wait)?;
+            let _lock = self.lock(&project)?;
             // Again under the lock: a save writes the record, too.
-            if let Some((what, bytes)) = record_problem(store, &project) {
-                let identity = salvage(store, base_dir, &project, &bytes)?;
-                repaired.push(RepairedRecord {
-                    set_aside: replace_record(store, &project, identity.as_ref(), set_aside)?,
-                    workdir: identity.and_then(|identity| identity.workdir()),
-                    project,
-                    what,
-                });
+            if let Some((what, bytes)) = record_problem(&self.store, &project) {
+                let identity = self.salvage(&project, &bytes)?;
+                let set_aside = self.replace_record(&project, identity.as_ref())?;
+                let workdir = identity.and_then(|identity| identity.workdir());
+                self.done.records.push(RepairedRecord { project, what, set_aside, workdir });
             }
         }
-        Ok(repaired)
+        Ok(())
     }
+
+    fn correct(&self, (name, named, right): WrongRef) -> Result<RepairedRef, Error> {
+        let set_aside = match self.put_aside(&name, true) {
+            // It is one of many in one file.
+            Err(StoreError::Fs(e)) if e.is_not_found() => "packed-refs".to_owned(),
+            kept => kept?,
+        };
+        self.store.dirs.refs().update(&name, Some(named), right)?;
+        let checkpoint = checkpoint_of(name.trim_end_matches(".extra"));
+        let sequence = checkpoint.map(|(_, sequence)| sequence);
+        Ok(RepairedRef { name, sequence, set_aside: Some(set_aside), recovered: Some(right) })
+    }
+
+    /// Sets the file of a ref aside, or only a copy of it. Says where it is then.
+    fn put_aside(&self, name: &str, stays: bool) -> Result<String, StoreError> {
+        let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
+        let dir = self.store.dirs.store().open_beneath(parent.as_bytes())?;
+        let label = name.replace('/', "+");
+        match stays {
+            true => self.set_aside.keep_as(&dir, leaf, &label),
+            false => self.set_aside.take_as(&dir, leaf, &label),
+        }
+    }
+
+    fn repair_ref(&self, name: &str) -> Result<Option<RepairedRef>, Error> {
+        let (store, refs) = (&self.store, self.store.dirs.refs());
+        // Somebody may have mended it while its lock was waited for.
+        if refs.read(name).is_ok_and(|id| id.is_some()) {
+            return Ok(None);
+        }
+        let checkpoint = checkpoint_of(name);
+        let mut recovered = receipt_of(store, name);
+        if let Some((project, sequence)) = &checkpoint {
+            recovered = lost_commit(store, project, *sequence)?;
+        }
+        if recovered.is_none() {
+            recovered = on_roll(store, name)?;
+        }
+        let aside = match self.put_aside(name, recovered.is_some()) {
+            // Only its name is spelled so: a ref whose name is not text stays, and is reported as broken.
+            Err(StoreError::Fs(e)) if e.is_not_found() => return Ok(None),
+            aside => aside?,
+        };
+        if let Some(id) = recovered
+            // ORDER: in one step, or a kill in between would leave nothing that tells of the checkpoint.
+            && !refs.replace_broken(name, id)?
+            && refs.read(name)?.is_none()
+        {
+            refs.create(&[(name, id)])?;
+        }
+        let sequence = checkpoint.map(|(_, sequence)| sequence);
+        let (name, set_aside) = (name.to_owned(), Some(aside));
+        Ok(Some(RepairedRef { name, sequence, set_aside, recovered }))
+    }
+
+    /// What a project's new record says; `None` if there are no checkpoints to remember.
+    fn salvage(&self, project: &ProjectId, bytes: &[u8]) -> Result<Option<Identity>, Error> {
+        let history = History::load(&self.store, project)?;
+        if history.entries.is_empty() {
+            return Ok(None);
+        }
+        let seconds = |entry: &Entry| {
+            let commit = self.store.objects.read_commit(&entry.id).ok()?;
+            Some(commit.author.seconds as f64)
+        };
+        let oldest = history.entries.iter().find_map(seconds).unwrap_or(0.0);
+        let newest = history.entries.iter().rev().find_map(seconds).unwrap_or(0.0);
+        let mut identity = Identity::salvage(bytes, project);
+        let workdir = match identity.workdir() {
+            Some(_) => None,
+            None => workdir_from_legacy(&self.base_dir, project)?,
+        };
+        identity.complete(workdir.as_deref(), oldest, newest);
+        Ok(Some(identity))
+    }
+
+    fn replace_record(&self, id: &ProjectId, new: Option<&Identity>) -> Result<String, Error> {
+        let projects = self.store.dirs.store().open_dir("projects")?;
+        let name = format!("{id}.json");
+        let Some(new) = new else { return Ok(self.set_aside.take(&projects, &name)?) };
+        let aside = self.set_aside.keep(&projects, &name)?;
+        self.store.write_identity(id, new, Durability::Synced)?;
+        Ok(aside)
+    }
+}
+
+/// The project whose ref has this name.
+fn project_in(name: &str) -> Option<ProjectId> {
+    ProjectId::parse(name.split('/').nth(2)?.as_bytes())
 }
 
 /// A ref's name, what it names, and what it should name.
@@ -169,33 +230,6 @@ pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<
     Ok(misled)
 }
 
-fn correct(
-    store: &OpenStore,
-    (name, named, right): WrongRef,
-    set_aside: &SetAside,
-) -> Result<RepairedRef, Error> {
-    let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", &name));
-    let directory = store.dirs.store().open_beneath(parent.as_bytes());
-    let kept = directory
-        .map_err(Into::into)
-        .and_then(|dir| set_aside.keep_as(&dir, leaf, &name.replace('/', "+")));
-    let set_aside = match kept {
-        Ok(kept) => kept,
-        // It is one of many in one file.
-        Err(StoreError::Fs(e)) if e.is_not_found() => "packed-refs".to_owned(),
-        Err(e) => return Err(e.into()),
-    };
-    let refs = store.dirs.refs();
-    refs.update(&name, Some(named), right)?;
-    let checkpoint = checkpoint_of(name.trim_end_matches(".extra"));
-    Ok(RepairedRef {
-        name,
-        sequence: checkpoint.map(|(_, sequence)| sequence),
-        set_aside: Some(set_aside),
-        recovered: Some(right),
-    })
-}
-
 /// Commits that torn refs may have named and that the store does not have.
 pub(crate) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>, Error> {
     let mut missing = Vec::new();
@@ -215,60 +249,9 @@ fn checkpoint_of(name: &str) -> Option<(ProjectId, u64)> {
     Some((ProjectId::parse(project.as_bytes())?, sequence_of(leaf)?))
 }
 
-fn repair_ref(
-    store: &OpenStore,
-    name: &str,
-    set_aside: &SetAside,
-) -> Result<Option<RepairedRef>, Error> {
-    let refs = store.dirs.refs();
-    // Somebody may have mended it while its lock was waited for.
-    if refs.read(name).is_ok_and(|id| id.is_some()) {
-        return Ok(None);
-    }
-    let checkpoint = checkpoint_of(name);
-    let mut recovered = receipt_of(store, name);
-    if let Some((project, sequence)) = &checkpoint {
-        recovered = lost_commit(store, project, *sequence)?;
-    }
-    if recovered.is_none() {
-        recovered = on_roll(store, name)?;
-    }
-    let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
-    let label = name.replace('/', "+");
-    let moved =
-        store.dirs.store().open_beneath(parent.as_bytes()).map_err(Into::into).and_then(|dir| {
-            match recovered {
-                Some(_) => set_aside.keep_as(&dir, leaf, &label),
-                None => set_aside.take_as(&dir, leaf, &label),
-            }
-        });
-    let aside = match moved {
-        Ok(aside) => aside,
-        // Only its name is spelled so: a ref whose name is not text stays, and is reported as broken.
-        Err(StoreError::Fs(e)) if e.is_not_found() => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    if let Some(id) = recovered
-        // ORDER: in one step, or a kill in between would leave nothing that tells of the checkpoint.
-        && !refs.replace_broken(name, id)?
-        && refs.read(name)?.is_none()
-    {
-        refs.create(&[(name, id)])?;
-    }
-    Ok(Some(RepairedRef {
-        name: name.to_owned(),
-        sequence: checkpoint.map(|(_, sequence)| sequence),
-        set_aside: Some(aside),
-        recovered,
-    }))
-}
-
 /// The commit that a ref named, if the project's roll still tells; of the ref Hermes reads, the newest checkpoint.
 fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>, Error> {
-    let Some(project) = name.split('/').nth(2).and_then(|id| ProjectId::parse(id.as_bytes()))
-    else {
-        return Ok(None);
-    };
+    let Some(project) = project_in(name) else { return Ok(None) };
     if name == mirror_ref(&project) {
         let history = History::load(store, &project)?;
         return Ok(history.newest().map(|entry| entry.id));
@@ -329,47 +312,6 @@ fn candidates(
         found.remove(&entry.id);
     }
     Ok(found)
-}
-
-/// What a project's new record says; `None` if there are no checkpoints to remember.
-fn salvage(
-    store: &OpenStore,
-    base_dir: &Dir,
-    project: &ProjectId,
-    bytes: &[u8],
-) -> Result<Option<Identity>, Error> {
-    let history = History::load(store, project)?;
-    if history.entries.is_empty() {
-        return Ok(None);
-    }
-    let seconds = |id: &ObjectId| {
-        let commit = store.objects.read_commit(id).ok()?;
-        Some(commit.author.seconds as f64)
-    };
-    let oldest = history.entries.iter().find_map(|entry| seconds(&entry.id));
-    let newest = history.entries.iter().rev().find_map(|entry| seconds(&entry.id));
-    let mut identity = Identity::salvage(bytes, project);
-    let workdir = match identity.workdir() {
-        Some(_) => None,
-        None => workdir_from_legacy(base_dir, project)?,
-    };
-    let (oldest, newest) = (oldest.unwrap_or(0.0), newest.unwrap_or(0.0));
-    identity.complete(workdir.as_deref(), oldest, newest);
-    Ok(Some(identity))
-}
-
-fn replace_record(
-    store: &OpenStore,
-    project: &ProjectId,
-    identity: Option<&Identity>,
-    set_aside: &SetAside,
-) -> Result<String, Error> {
-    let projects = store.dirs.store().open_dir("projects")?;
-    let name = format!("{project}.json");
-    let Some(identity) = identity else { return Ok(set_aside.take(&projects, &name)?) };
-    let aside = set_aside.keep(&projects, &name)?;
-    store.write_identity(project, identity, Durability::Synced)?;
-    Ok(aside)
 }
 
 /// The directory that a version 1 repository of the project names, if it is the project's.

@@ -9,9 +9,7 @@ use herma_fs::{Dir, FileKind};
 use herma_store::ProjectId;
 use herma_store::layout::plain_file::{read_plain, what_stands_there};
 use herma_store::refs::roll;
-use herma_store::repair::set_aside::SetAside;
 
-use crate::engine::Engine;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::Error;
 use crate::records::journal::Journal;
@@ -19,9 +17,9 @@ use crate::records::purge::PurgeRecord;
 use crate::records::step::{log, marks, record as step_record};
 use crate::records::undo::UndoRecord;
 use crate::records::{journal, purge as record};
-use crate::repair::RepairedFile;
 use crate::repair::lost_refs::known_ids;
 use crate::repair::verify::DamagedRecord;
+use crate::repair::{Repair, RepairedFile};
 use crate::save::unsettled;
 
 /// No such file is larger.
@@ -164,59 +162,52 @@ fn before_restore(store: &OpenStore, file: &str, bytes: &[u8]) -> String {
 
 fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool, Error> {
     match dir.read_opt(name, step_record::MAX_RECORD) {
-        Ok(Some(bytes)) => {
-            Ok(step_record::decode(&bytes).is_some_and(|step| step.number == number))
-        }
-        // Gone since it was listed.
-        Ok(None) => Ok(true),
         Err(e) if e.errno() == Some(herma_fs::Errno::FBIG) => Ok(false),
-        Err(e) => Err(e.into()),
+        // One that is gone since it was listed is none that cannot be used.
+        read => Ok(read?.is_none_or(|bytes| {
+            step_record::decode(&bytes).is_some_and(|step| step.number == number)
+        })),
     }
 }
 
-impl Engine {
+impl Repair<'_> {
     /// Sets files of projects' own state aside that cannot be read. What can be read of a list is written again.
-    pub(crate) fn repair_state(
-        &self,
-        store: &OpenStore,
-        set_aside: &SetAside,
-    ) -> Result<Vec<RepairedFile>, Error> {
-        let mut repaired = Vec::new();
+    pub(super) fn repair_state(&mut self) -> Result<(), Error> {
         // Locks come first: without them nothing else can be locked.
-        let (locks, others): (Vec<_>, Vec<_>) =
-            { unusable(store, None)?.into_iter() }.partition(|one| {
-                one.name == "lock" || one.file.ends_with(&format!("projects/{}", one.name))
-            });
+        let is_lock = |one: &Unusable| {
+            one.name == "lock" || one.file.ends_with(&format!("projects/{}", one.name))
+        };
+        let found = unusable(&self.store, None)?;
+        let (locks, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_lock);
         for one in locks {
-            repaired.push(take(one, set_aside)?);
+            self.take(one)?;
         }
-        let wait = self.options.settings.lock_wait;
-        for project in known_ids(store)? {
+        let wait = self.engine.options.settings.lock_wait;
+        for project in known_ids(&self.store)? {
             let prefix = format!("herma/projects/{project}/");
             if !others.iter().any(|one| one.file.starts_with(&prefix)) {
                 continue;
             }
-            let _lock = store.dirs.lock_project(&project, wait)?;
+            let _lock = self.store.dirs.lock_project(&project, wait)?;
             // Again under the lock: they are written under it.
-            for one in unusable(store, Some(&project))? {
+            for one in unusable(&self.store, Some(&project))? {
                 let is_list = one.name == record::REWRITTEN;
-                repaired.push(take(one, set_aside)?);
-                if is_list && let Some(state) = own_state(store, &project)? {
-                    rewrite_list(store, &state, repaired.last())?;
+                self.take(one)?;
+                if is_list && let Some(state) = own_state(&self.store, &project)? {
+                    rewrite_list(&self.store, &state, self.done.files.last())?;
                 }
             }
         }
-        Ok(repaired)
+        Ok(())
     }
-}
 
-fn take(one: Unusable, set_aside: &SetAside) -> Result<RepairedFile, Error> {
-    let label = one.file.trim_start_matches("herma/projects/").replace('/', "+");
-    Ok(RepairedFile {
-        set_aside: Some(set_aside.take_as(&one.dir, &one.name, &label)?),
-        file: one.file,
-        what: one.what,
-    })
+    fn take(&mut self, one: Unusable) -> Result<(), Error> {
+        let Unusable { dir, name, file, what } = one;
+        let label = file.trim_start_matches("herma/projects/").replace('/', "+");
+        let set_aside = Some(self.set_aside.take_as(&dir, &name, &label)?);
+        self.done.files.push(RepairedFile { file, what, set_aside });
+        Ok(())
+    }
 }
 
 fn rewrite_list(store: &OpenStore, state: &Dir, of: Option<&RepairedFile>) -> Result<(), Error> {

@@ -124,7 +124,7 @@ impl Operation<'_> {
         // restore: the next save sees to it.
         let due = match origin {
             Origin::Safety => Ok(None),
-            _ => self.engine.due(&self.store, &self.id, history),
+            _ => self.engine.due(&self.store, history),
         };
         let checkpoint = Checkpoint {
             id,
