@@ -20,7 +20,7 @@ use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
 
-use crate::error::{AuthorshipError, Error};
+use crate::error::{AuthorshipError, Error, Result};
 use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
 
@@ -65,7 +65,7 @@ pub struct Blame {
 }
 
 impl Operation<'_> {
-    pub(crate) fn blame(self, path: &RelPath) -> Result<Blame, Error> {
+    pub(crate) fn blame(self, path: &RelPath) -> Result<Blame> {
         let progress = self.progress;
         let told = self.tell(path)?;
         let present = told.at(told.now(), path)?;
@@ -110,7 +110,7 @@ fn why_not(path: &RelPath, present: At, versions: &[Seen]) -> Error {
 
 impl Told<'_> {
     /// The text of a file as it is, if it is one.
-    fn present_text(&self, path: &RelPath, id: &ObjectId) -> Result<Vec<u8>, Error> {
+    fn present_text(&self, path: &RelPath, id: &ObjectId) -> Result<Vec<u8>> {
         let limit = MAX_TEXT_BYTES;
         let Some(text) = self.side(self.now()).content(path, id, limit)? else {
             let path = path.clone();
@@ -127,7 +127,7 @@ impl Told<'_> {
     }
 
     /// The text of a version; `None` if it is too large. What is not a file has no lines.
-    fn text(&self, seen: &Seen) -> Result<Option<Vec<u8>>, Error> {
+    fn text(&self, seen: &Seen) -> Result<Option<Vec<u8>>> {
         match seen.state {
             Some(state) if matches!(state.mode, EntryMode::File | EntryMode::Executable) => {
                 let side = self.side(seen.first);
@@ -186,7 +186,7 @@ impl<'t> Carried<'t> {
     }
 
     /// Goes on to the next version.
-    fn take(&mut self, version: usize) -> Result<(), Error> {
+    fn take(&mut self, version: usize) -> Result<()> {
         let seen = &self.versions[version];
         let Some(text) = self.told.text(seen)? else { return Ok(()) };
         let before = self.before.map(|before| &self.versions[before]);
@@ -214,7 +214,7 @@ impl<'t> Carried<'t> {
     }
 
     /// Looks for lines without an origin in older versions, newest first.
-    fn find_older(&self, text: &[u8], lines: &mut [Option<usize>]) -> Result<(), Error> {
+    fn find_older(&self, text: &[u8], lines: &mut [Option<usize>]) -> Result<()> {
         for (older, origins) in self.older.iter().rev() {
             if lines.iter().all(Option::is_some) {
                 break;

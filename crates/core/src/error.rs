@@ -18,6 +18,9 @@ use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{BadCheckpointName, BadSpec};
 use crate::types::kept::Kept;
 
+/// What came of it, or why nothing did.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// What an engine call answers when it cannot do its work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -63,7 +63,7 @@ pub mod types;
 pub mod undo;
 
 pub use engine::{Engine, EngineOptions, Project};
-pub use error::Error;
+pub use error::{Error, Result};
 pub use herma_store::repair::salvage::SalvagedPack;
 pub use herma_store::verify::Hurt;
 pub use herma_store::verify::packs::{DamagedPack, PackFault};

@@ -57,7 +57,7 @@ use bstr::BString;
 use crate::can_undo::Command;
 use crate::can_undo::ask;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::purge;
 use crate::records::step::Step;
 use crate::restore::Plan;
@@ -82,7 +82,7 @@ impl EngineOptions {
 
     /// The defaults of whoever runs the program: Herma's home is `$HERMES_HOME`, or else `~/.hermes`, and `$HOME` is never a
     /// project.
-    pub fn of_user() -> Result<Self, Error> {
+    pub fn of_user() -> Result<Self> {
         let set =
             |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let user_home = set("HOME");
@@ -94,35 +94,35 @@ impl EngineOptions {
 
 impl Project {
     /// The project `path` belongs to, with [`EngineOptions::of_user`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, EngineOptions::of_user()?)
     }
 
     /// The project `path` belongs to.
-    pub fn open_with(path: impl AsRef<Path>, options: EngineOptions) -> Result<Self, Error> {
+    pub fn open_with(path: impl AsRef<Path>, options: EngineOptions) -> Result<Self> {
         let engine = Engine::new(options);
         let root = engine.find_root(path.as_ref())?;
         engine.project(&root)
     }
 
     /// Saves the project as a checkpoint, unless the newest one has the same state.
-    pub fn save(&self, reason: impl Into<BString>) -> Result<Saved, Error> {
+    pub fn save(&self, reason: impl Into<BString>) -> Result<Saved> {
         let options = SaveOptions { reason: reason.into(), ..SaveOptions::default() };
         self.save_with(&options, &NoProgress)
     }
 
     /// Brings a checkpoint's state back, after saving the current one.
-    pub fn restore(&self, target: &Checkpoint) -> Result<Restored, Error> {
+    pub fn restore(&self, target: &Checkpoint) -> Result<Restored> {
         self.restore_with(target, &RestoreOptions::default(), &NoProgress)
     }
 
     /// Goes back to the state before this one.
-    pub fn undo(&self) -> Result<Undone, Error> {
+    pub fn undo(&self) -> Result<Undone> {
         self.undo_with(&NoProgress, false)
     }
 
     /// Repeats what was undone.
-    pub fn redo(&self) -> Result<Undone, Error> {
+    pub fn redo(&self) -> Result<Undone> {
         self.redo_with(&NoProgress, false)
     }
 }
@@ -146,7 +146,7 @@ impl Project {
 
     /// The path of a file inside this project, taken literally: nothing is resolved but the directory
     /// the project is in.
-    pub fn rel_path(&self, argument: &Path) -> Result<RelPath, Error> {
+    pub fn rel_path(&self, argument: &Path) -> Result<RelPath> {
         rel_path(&self.root, argument)
     }
 }
@@ -154,11 +154,7 @@ impl Project {
 /// # Saving
 impl Project {
     /// Saves the project, unless nothing changed since the newest checkpoint.
-    pub fn save_with(
-        &self,
-        options: &SaveOptions,
-        progress: &dyn Progress,
-    ) -> Result<Saved, Error> {
+    pub fn save_with(&self, options: &SaveOptions, progress: &dyn Progress) -> Result<Saved> {
         if let Some(name) = &options.name {
             labels::check(name)?;
         }
@@ -172,72 +168,72 @@ impl Project {
         options: &SaveOptions,
         received: &BootMoment,
         progress: &dyn Progress,
-    ) -> Result<Option<Saved>, Error> {
+    ) -> Result<Option<Saved>> {
         self.locked(progress)?.save_since(options, received)
     }
 
     /// Its checkpoints, the newest first.
-    pub fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
+    pub fn timeline(&self) -> Result<Vec<Checkpoint>> {
         self.if_stored(Operation::timeline)
     }
 
     /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.
-    pub fn list_newest(&self, most: usize) -> Result<Listed, Error> {
+    pub fn list_newest(&self, most: usize) -> Result<Listed> {
         self.if_stored(|operation| operation.list_newest(most))
     }
 
     /// The checkpoint a person named.
-    pub fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
+    pub fn find(&self, spec: &Spec) -> Result<Checkpoint> {
         self.reading(&NoProgress)?.find(spec)
     }
 
     /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
-    pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
+    pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt> {
         self.reading(&NoProgress)?.receipt(checkpoint)
     }
 
     /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the
     /// others keep their numbers.
-    pub fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
+    pub fn damaged(&self) -> Result<Vec<DamagedCheckpoint>> {
         self.if_stored(Operation::damaged)
     }
 
     /// Which ids of checkpoints became which, because something was purged from them.
-    pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+    pub fn rewritten(&self) -> Result<BTreeMap<ObjectId, ObjectId>> {
         self.if_stored(|operation| operation.store.rewritten(&self.id))
     }
 
     /// Gives a checkpoint a name.
-    pub fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<(), Error> {
+    pub fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<()> {
         self.locked(&NoProgress)?.name(checkpoint, name)
     }
 
     /// Takes a name away.
-    pub fn unname(&self, name: &str) -> Result<(), Error> {
+    pub fn unname(&self, name: &str) -> Result<()> {
         self.reading(&NoProgress)?;
         self.locked(&NoProgress)?.unname(name)
     }
 
     /// Keeps a checkpoint, whatever cleaning does.
-    pub fn pin(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub fn pin(&self, checkpoint: &Checkpoint) -> Result<()> {
         self.locked(&NoProgress)?.pin(checkpoint)
     }
 
     /// Lets cleaning decide about a checkpoint again.
-    pub fn unpin(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub fn unpin(&self, checkpoint: &Checkpoint) -> Result<()> {
         self.locked(&NoProgress)?.unpin(checkpoint)
     }
 
     /// Forgets a checkpoint. No other checkpoint changes its id, its time or its place in the order.
     ///
     /// Its objects stay until collection finds that nothing needs them.
-    pub fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
         self.writing(&NoProgress)?.store.dirs.use_reserve()?;
         self.locked(&NoProgress)?.drop_checkpoint(checkpoint)
     }
 
     /// Forgets a checkpoint that need not be readable.
-    pub fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
+    pub fn drop_named(&self, spec: &Spec) -> Result<()> {
         self.reading(&NoProgress)?;
         self.writing(&NoProgress)?.store.dirs.use_reserve()?;
         self.locked(&NoProgress)?.drop_named(spec)
@@ -252,7 +248,7 @@ impl Project {
         target: &Checkpoint,
         options: &RestoreOptions,
         progress: &dyn Progress,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Plan> {
         self.reading(progress)?.plan_restore(target, options)
     }
 
@@ -262,12 +258,12 @@ impl Project {
         target: &Checkpoint,
         options: &RestoreOptions,
         progress: &dyn Progress,
-    ) -> Result<Restored, Error> {
+    ) -> Result<Restored> {
         self.locked(progress)?.restore_with(target, options)
     }
 
     /// A restore of this project that was interrupted, if there is one.
-    pub fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+    pub fn interrupted(&self) -> Result<Option<Interrupted>> {
         if !self.may_have_journal()? {
             return Ok(None);
         }
@@ -275,21 +271,21 @@ impl Project {
     }
 
     /// Finishes an interrupted restore.
-    pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored, Error> {
+    pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored> {
         self.locked(progress)?.continue_restore()
     }
 
     /// Goes back to the state before this one, or says what that would do.
-    pub fn undo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+    pub fn undo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone> {
         self.move_by(Move::Undo, progress, dry_run)
     }
 
     /// Repeats what was undone, or says what that would do.
-    pub fn redo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+    pub fn redo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone> {
         self.move_by(Move::Redo, progress, dry_run)
     }
 
-    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone, Error> {
+    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone> {
         let reading = self.reading(progress)?;
         if dry_run {
             return reading.plan_move(by);
@@ -299,12 +295,12 @@ impl Project {
     }
 
     /// Where undo and redo stand, for what is to go along with the files.
-    pub fn undo_record(&self) -> Result<UndoRecord, Error> {
+    pub fn undo_record(&self) -> Result<UndoRecord> {
         self.if_stored(Operation::undo_record)
     }
 
     /// Is a restore of this project on its way, under way now or interrupted?
-    pub fn is_half_way(&self) -> Result<bool, Error> {
+    pub fn is_half_way(&self) -> Result<bool> {
         self.if_stored(Operation::is_half_way)
     }
 }
@@ -316,18 +312,18 @@ impl Project {
         &self,
         asked: &TakeBack,
         progress: &dyn Progress,
-    ) -> Result<TakeBackPlan, Error> {
+    ) -> Result<TakeBackPlan> {
         self.reading(&NoProgress)?;
         self.writing(progress)?.plan_take_back(asked)
     }
 
     /// What carrying out a plan would change. Refused for an exact restore, which is compared like two checkpoints.
-    pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview, Error> {
+    pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview> {
         self.reading(&NoProgress)?.preview(plan)
     }
 
     /// Works out what taking back does, and does it. The present is saved first.
-    pub fn take_back(&self, asked: &TakeBack, progress: &dyn Progress) -> Result<TakenBack, Error> {
+    pub fn take_back(&self, asked: &TakeBack, progress: &dyn Progress) -> Result<TakenBack> {
         self.reading(&NoProgress)?;
         self.locked(progress)?.take_back(asked)
     }
@@ -337,12 +333,12 @@ impl Project {
         &self,
         plan: TakeBackPlan,
         progress: &dyn Progress,
-    ) -> Result<TakenBack, Error> {
+    ) -> Result<TakenBack> {
         self.locked(progress)?.take_back_as_planned(plan)
     }
 
     /// Is work of agents remembered that was done after this checkpoint? Without looking at the files.
-    pub fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    pub fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool> {
         self.reading(&NoProgress)?.has_steps_since(checkpoint)
     }
 
@@ -355,7 +351,7 @@ impl Project {
         command: &Command,
         directory: &RelPath,
         progress: &dyn Progress,
-    ) -> Result<CanUndo, Error> {
+    ) -> Result<CanUndo> {
         ask::can_undo(self, command, directory, progress)
     }
 }
@@ -368,50 +364,50 @@ impl Project {
         kind: StepKind,
         start: StepStart,
         progress: &dyn Progress,
-    ) -> Result<BegunStep, Error> {
+    ) -> Result<BegunStep> {
         self.locked(progress)?.begin_step(kind, start)
     }
 
     /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
-    pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep, Error> {
+    pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep> {
         self.locked(progress)?.end_step(which)
     }
 
     /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
     /// who was to say it is gone. Nothing is saved.
-    pub fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+    pub fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep> {
         self.locked(&NoProgress)?.end_step_unknown(which)
     }
 
     /// Notes that a tool call has ended that certainly changed nothing: it was over, as far as files go, when it began. Nobody
     /// looks; what others changed meanwhile is found by the next one who does, and is not the call's.
-    pub fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+    pub fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
         self.locked(&NoProgress)?.end_step_unchanged(which)
     }
 
     /// Saves the project before a tool call, unless that was done for it meanwhile, and notes that the call has
     /// begun, unless that was told already.
-    pub fn begin_call(&self, call: Call<'_>, progress: &dyn Progress) -> Result<BegunCall, Error> {
+    pub fn begin_call(&self, call: Call<'_>, progress: &dyn Progress) -> Result<BegunCall> {
         self.locked(progress)?.begin_call(call)
     }
 
     /// Notes that the save before a step was finished only after the step had begun.
-    pub fn note_late(&self, number: u64) -> Result<(), Error> {
+    pub fn note_late(&self, number: u64) -> Result<()> {
         self.locked(&NoProgress)?.note_late(number)
     }
 
     /// The steps that are under way, oldest first.
-    pub fn open_steps(&self) -> Result<Vec<Step>, Error> {
+    pub fn open_steps(&self) -> Result<Vec<Step>> {
         self.if_stored(Operation::open_steps)
     }
 
     /// Is any step of this project on record?
-    pub fn has_steps(&self) -> Result<bool, Error> {
+    pub fn has_steps(&self) -> Result<bool> {
         self.if_stored(Operation::has_steps)
     }
 
     /// The chosen steps, newest first. A project nobody has heard of has none.
-    pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>, Error> {
+    pub fn steps(&self, choice: &StepChoice) -> Result<Vec<ListedStep>> {
         Ok(self.newest_steps(choice, usize::MAX, true)?.0)
     }
 
@@ -422,34 +418,29 @@ impl Project {
         choice: &StepChoice,
         most: usize,
         with_idle: bool,
-    ) -> Result<(Vec<ListedStep>, usize), Error> {
+    ) -> Result<(Vec<ListedStep>, usize)> {
         self.if_stored(|operation| operation.newest_steps(choice, most, with_idle))
     }
 
     /// Notes that a user prompt begins a turn of a session, and that what was still open in the session is
     /// over, however it ended; but not what agents of the agent do, who may be at work in the background.
-    pub fn begin_turn(
-        &self,
-        session: &str,
-        facts: &Facts,
-        prompt: Option<&str>,
-    ) -> Result<Turn, Error> {
+    pub fn begin_turn(&self, session: &str, facts: &Facts, prompt: Option<&str>) -> Result<Turn> {
         self.locked(&NoProgress)?.begin_turn(session, facts, prompt)
     }
 
     /// Notes that the turn of a session is over, and with it what was still open in the session, as
     /// [`Self::begin_turn`] has it. `None` if no turn of it was noted.
-    pub fn end_turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+    pub fn end_turn(&self, session: &str) -> Result<Option<Turn>> {
         self.locked(&NoProgress)?.end_turn(session, true)
     }
 
     /// Notes that a session is over, and with it everything that was still open in it.
-    pub fn end_session(&self, session: &str) -> Result<Option<Turn>, Error> {
+    pub fn end_session(&self, session: &str) -> Result<Option<Turn>> {
         self.locked(&NoProgress)?.end_turn(session, false)
     }
 
     /// The turn of a session that was noted last.
-    pub fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+    pub fn turn(&self, session: &str) -> Result<Option<Turn>> {
         self.if_stored(|operation| operation.turn(session))
     }
 }
@@ -464,7 +455,7 @@ impl Project {
         scope: &[RelPath],
         renames: bool,
         progress: &dyn Progress,
-    ) -> Result<Comparison, Error> {
+    ) -> Result<Comparison> {
         self.reading(progress)?.changes(from, to, scope, renames)
     }
 
@@ -476,17 +467,17 @@ impl Project {
         scope: &[RelPath],
         renames: bool,
         progress: &dyn Progress,
-    ) -> Result<SessionChanges, Error> {
+    ) -> Result<SessionChanges> {
         self.reading(progress)?.session_changes(choice, scope, renames)
     }
 
     /// The versions of a file, the newest first, and who made each.
-    pub fn history(&self, path: &RelPath, progress: &dyn Progress) -> Result<FileHistory, Error> {
+    pub fn history(&self, path: &RelPath, progress: &dyn Progress) -> Result<FileHistory> {
         self.reading(progress)?.history(path)
     }
 
     /// Says for each line of a file, as it is now, who put it there.
-    pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame, Error> {
+    pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame> {
         self.reading(progress)?.blame(path)
     }
 }
@@ -494,17 +485,13 @@ impl Project {
 /// # All that was saved
 impl Project {
     /// What a purge would find and do. Nothing is changed.
-    pub fn plan_purge(
-        &self,
-        request: &PurgeRequest,
-        progress: &dyn Progress,
-    ) -> Result<PurgePlan, Error> {
+    pub fn plan_purge(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<PurgePlan> {
         purge::run::check(request)?;
         self.reading(progress)?.plan_purge(request)
     }
 
     /// Takes files out of every checkpoint of this project, and their contents out of the store.
-    pub fn purge(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<Purged, Error> {
+    pub fn purge(&self, request: &PurgeRequest, progress: &dyn Progress) -> Result<Purged> {
         purge::run::check(request)?;
         purge::run::purge(self, request, progress)
     }
@@ -512,20 +499,20 @@ impl Project {
     /// Gone projects that may be this directory. If it is recorded which directory a project was, and that
     /// is this one, then it is that project and no other. Else those count of which most top-level names
     /// are here, unless their own directory is known to be elsewhere.
-    pub fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
+    pub fn adoptable(&self) -> Result<Vec<KnownProject>> {
         self.if_stored(Operation::adoptable)
     }
 
     /// Takes over the checkpoints of a project that was moved or renamed to here. They keep their ids,
     /// times and order, and come before any this directory already has.
-    pub fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
+    pub fn adopt(&self, from: &KnownProject) -> Result<usize> {
         self.locked(&NoProgress)?.adopt(from)
     }
 }
 
 /// The path of a file inside this project, taken literally: nothing is resolved but the directory
 /// the project is in.
-fn rel_path(root: &Path, argument: &Path) -> Result<RelPath, Error> {
+fn rel_path(root: &Path, argument: &Path) -> Result<RelPath> {
     let outside = || Error::PathOutside { path: argument.to_owned(), root: root.to_owned() };
     let clean = lexically_clean(argument);
     let inside = if let Ok(inside) = clean.strip_prefix(root) {

@@ -12,7 +12,7 @@ use herma_worktree::sink::HashOnly;
 
 use crate::can_undo::{AnswerBuilder, CanUndo, Command, PresentFiles};
 use crate::engine::{Progress, Project};
-use crate::error::Error;
+use crate::error::Result;
 
 /// Looks at the project, and judges what the command touches.
 pub(crate) fn can_undo(
@@ -20,7 +20,7 @@ pub(crate) fn can_undo(
     command: &Command,
     directory: &RelPath,
     progress: &dyn Progress,
-) -> Result<CanUndo, Error> {
+) -> Result<CanUndo> {
     let present = match project.engine.open_for_reading()? {
         Some(_) => {
             let operation = project.reading(progress)?;

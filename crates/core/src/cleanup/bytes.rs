@@ -24,7 +24,7 @@ use super::holdings::Shares;
 use super::notes::{Held, Over};
 use super::plan::{Draft, Holdings, Limits, Rule};
 use super::rules::giving_order;
-use crate::error::Error;
+use crate::error::Result;
 
 /// Is a store of this size so near its limit that it is time to do something?
 pub(super) fn is_near(bytes: u64, limit: u64) -> bool {
@@ -37,7 +37,7 @@ pub(super) fn apply(
     facts: &StoreFacts,
     limits: &Limits,
     holdings: Holdings<'_>,
-) -> Result<(Option<u64>, Option<Over>), Error> {
+) -> Result<(Option<u64>, Option<Over>)> {
     let limit = limits.max_total_bytes.unwrap_or(0);
     let floor = limits.min_free_bytes.unwrap_or(0);
     let size = facts.fixed_bytes.saturating_add(facts.object_bytes);
@@ -117,7 +117,7 @@ struct Worth {
 }
 
 impl Weighed {
-    fn new(draft: &Draft<'_>, holdings: Holdings<'_>) -> Result<Self, Error> {
+    fn new(draft: &Draft<'_>, holdings: Holdings<'_>) -> Result<Self> {
         let places = staying(draft);
         let id = |(project, index): &(usize, usize)| {
             draft.projects[*project].checkpoints[*index].facts.id

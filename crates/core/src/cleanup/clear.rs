@@ -15,7 +15,7 @@ use herma_store::{ProjectId, layout, lock};
 use crate::engine::Engine;
 use crate::engine::history::History;
 use crate::engine::open::ids_below;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// How many checkpoints each project has.
 pub type CheckpointCounts = BTreeMap<ProjectId, usize>;
@@ -33,7 +33,7 @@ pub struct Cleared {
 
 impl Engine {
     /// How many checkpoints each project has now.
-    pub fn count_checkpoints(&self) -> Result<CheckpointCounts, Error> {
+    pub fn count_checkpoints(&self) -> Result<CheckpointCounts> {
         match self.open_for_reading()? {
             Some(store) => count(&store.dirs),
             None => Ok(CheckpointCounts::new()),
@@ -42,7 +42,7 @@ impl Engine {
 
     /// Removes everything: the store, and what version 1 of Hermes left beside it. With what was `counted` before, nothing is
     /// removed if there is something else by now.
-    pub fn clear(&self, counted: Option<&CheckpointCounts>) -> Result<Cleared, Error> {
+    pub fn clear(&self, counted: Option<&CheckpointCounts>) -> Result<Cleared> {
         let path = self.base();
         let Some((parent, dir)) = layout::open_base(&path)? else { return Ok(Cleared::default()) };
         let mut cleared = Cleared::default();
@@ -89,7 +89,7 @@ impl Engine {
         dir: &Dir,
         counted: Option<&CheckpointCounts>,
         cleared: &mut Cleared,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let Some(store) = layout::open_real(dir, OsStr::new("store"))? else { return Ok(()) };
         // Without Herma's directory no Herma has ever worked in it.
         let guards = match store.open_dir("herma") {
@@ -117,7 +117,7 @@ impl Engine {
     }
 }
 
-pub(crate) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts, Error> {
+pub(crate) fn count(dirs: &StoreDirs) -> Result<CheckpointCounts> {
     let objects = Objects::open(dirs.objects().try_clone()?);
     let mut projects = BTreeSet::new();
     for prefix in ["refs/herma/", "refs/hermes/"] {

@@ -25,7 +25,7 @@ use super::{CleanRequest, Cleaned};
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress};
-use crate::error::Error;
+use crate::error::Result;
 use crate::types::asked::Due;
 use crate::types::settings::Keeping;
 
@@ -46,7 +46,7 @@ const PAUSE_AFTER_PROBLEM: f64 = 600.0;
 
 impl Engine {
     /// Is it time to clean up, after a save of this project? Looks at a few directories only.
-    pub(crate) fn due(&self, store: &OpenStore, history: &History) -> Result<Option<Due>, Error> {
+    pub(crate) fn due(&self, store: &OpenStore, history: &History) -> Result<Option<Due>> {
         let record = CleaningRecord::read(&store.dirs).unwrap_or_default();
         let now = self.options.clock.now().as_float();
         // What failed a moment ago would fail again, and cost a process with every save.
@@ -65,7 +65,7 @@ impl Engine {
         history: &History,
         record: &CleaningRecord,
         now: f64,
-    ) -> Result<Option<Due>, Error> {
+    ) -> Result<Option<Due>> {
         let project = &history.project;
         let keeping = &self.options.settings.keeping;
         let asked = self.options.settings.asked;
@@ -101,7 +101,7 @@ impl Engine {
 
     /// Cleans up as the settings say, unless somebody else is at it already. What is saved meanwhile is cleaned
     /// up as well: nobody starts another process while this one is at it.
-    pub fn maintain(&self, progress: &dyn Progress) -> Result<Option<Cleaned>, Error> {
+    pub fn maintain(&self, progress: &dyn Progress) -> Result<Option<Cleaned>> {
         let Some(dirs) = self.open_for_cleaning()? else { return Ok(None) };
         let mut total: Option<Cleaned> = None;
         for _ in 0..MAX_ROUNDS {
@@ -120,11 +120,7 @@ impl Engine {
         Ok(total)
     }
 
-    fn maintain_once(
-        &self,
-        dirs: &StoreDirs,
-        progress: &dyn Progress,
-    ) -> Result<Option<Cleaned>, Error> {
+    fn maintain_once(&self, dirs: &StoreDirs, progress: &dyn Progress) -> Result<Option<Cleaned>> {
         let keeping = self.options.settings.keeping;
         let now = self.options.clock.now().as_float();
         let by_age = keeping.auto_prune && self.interval_is_over(dirs, now);
@@ -157,7 +153,7 @@ impl Engine {
     }
 
     /// Is a limit exceeded that a save would call for a cleaning for?
-    fn is_over(&self, dirs: &StoreDirs) -> Result<bool, Error> {
+    fn is_over(&self, dirs: &StoreDirs) -> Result<bool> {
         let keeping = &self.options.settings.keeping;
         if is_near(store_bytes(dirs)?, self.size_limit_of(dirs)?) {
             return Ok(true);
@@ -183,7 +179,7 @@ impl Engine {
 
 /// Notes that a cleaning by age was done. What stands in the way of that would have it done again and again,
 /// so it is set aside.
-fn write_marker(dirs: &StoreDirs, now: f64) -> Result<(), Error> {
+fn write_marker(dirs: &StoreDirs, now: f64) -> Result<()> {
     let (tmp, base) = (&dirs.for_writing()?.tmp, dirs.base());
     let text = render_marker(now);
     let write = || write_file(tmp, base, MARKER_FILE, text.as_bytes(), Durability::Cache);
@@ -215,7 +211,7 @@ fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) 
 }
 
 /// How many checkpoints of a project a count limit could drop.
-fn droppable(store: &OpenStore, history: &History) -> Result<usize, Error> {
+fn droppable(store: &OpenStore, history: &History) -> Result<usize> {
     let labels = Labels::load(store, &history.project)?;
     let is_free = |entry: &&Entry| {
         !labels.is_pinned(entry.sequence) && labels.names_of(&entry.id).next().is_none()
@@ -279,7 +275,7 @@ impl CleaningRecord {
     }
 
     /// Writes the record. It is advice, not data: no power cut makes it matter.
-    pub(crate) fn write(&self, dirs: &StoreDirs) -> Result<(), Error> {
+    pub(crate) fn write(&self, dirs: &StoreDirs) -> Result<()> {
         let herma = dirs.for_writing()?;
         Ok(write_file(&herma.tmp, &herma.dir, FILE, &self.encode(), Durability::Cache)?)
     }

@@ -25,7 +25,7 @@ use crate::engine::Engine;
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::step::log::StepLog;
 use crate::records::step::{Step, log, marks};
 use crate::save::unsettled;
@@ -71,7 +71,7 @@ impl Engine {
         project: &ProjectId,
         drops: &[Dropped],
         attended: bool,
-    ) -> Result<(Vec<Dropped>, bool), Error> {
+    ) -> Result<(Vec<Dropped>, bool)> {
         let wait = if attended { self.options.settings.lock_wait } else { UNATTENDED_WAIT };
         let _lock = lock_project(&store.dirs, project, wait)?;
         // Time has passed since the plan was made: somebody may have pinned one, or mounted a volume.
@@ -110,7 +110,7 @@ fn keep_a_whole_one(
     store: &OpenStore,
     project: &ProjectFacts,
     drops: &mut Vec<Dropped>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let goes = |c: &&CheckpointFacts| drops.iter().any(|dropped| dropped.id == c.id);
     let (going, staying): (Vec<_>, Vec<_>) = project.checkpoints.iter().partition(goes);
     if going.is_empty() || staying.len() > 2 {
@@ -126,7 +126,7 @@ fn keep_a_whole_one(
 }
 
 /// Can every object of a checkpoint be read?
-fn is_whole(store: &OpenStore, id: ObjectId) -> Result<bool, Error> {
+fn is_whole(store: &OpenStore, id: ObjectId) -> Result<bool> {
     let go_on = |_| true;
     let mut walk = Walk::new(&store.objects, BTreeSet::new(), &go_on);
     walk.checkpoint(id)?;
@@ -144,11 +144,7 @@ fn is_whole(store: &OpenStore, id: ObjectId) -> Result<bool, Error> {
 }
 
 /// Notes since when a project is missing; one that is back is not.
-pub(crate) fn note_missing(
-    store: &OpenStore,
-    project: &ProjectFacts,
-    now: f64,
-) -> Result<(), Error> {
+pub(crate) fn note_missing(store: &OpenStore, project: &ProjectFacts, now: f64) -> Result<()> {
     let since = project.missing_since.filter(|since| *since <= now);
     let wanted = match project.presence {
         Presence::Gone | Presence::GoneWithParents => Some(since.unwrap_or(now)),
@@ -167,7 +163,7 @@ pub(crate) fn note_missing(
 
 /// Puts a time right that cannot be: it would keep a project from ever being cleaned up, or have it
 /// cleaned up too early.
-pub(crate) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), Error> {
+pub(crate) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<()> {
     let (Note::FutureTouch { project } | Note::EarlyTouch { project, .. }) = note else {
         return Ok(());
     };
@@ -179,7 +175,7 @@ pub(crate) fn put_right(store: &OpenStore, note: &Note, now: f64) -> Result<(), 
 
 /// Forgets steps of which both checkpoints are gone. One that is under way is remembered as long as somebody
 /// may still end it.
-pub(crate) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> Result<(), Error> {
+pub(crate) fn forget_steps(store: &OpenStore, project: &ProjectId, now: i64) -> Result<()> {
     let has_steps = |state: &Dir| state.stat_opt(log::DIR).map(|found| found.is_some());
     match own_state(store, project)? {
         Some(state) if has_steps(&state)? => {}
@@ -213,7 +209,7 @@ pub(crate) fn in_words(error: &Error) -> String {
 
 /// Removes what the store knows about a project that has no checkpoint left. Its lock file stays: somebody
 /// may be about to lock it.
-fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
+fn forget(store: &OpenStore, project: &ProjectId) -> Result<()> {
     if let Ok(dir) = store.dirs.store().open_dir("projects") {
         dir.remove_if_there(format!("{project}.json").as_str())?;
     }
@@ -236,19 +232,19 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<(), Error> {
 }
 
 impl Operation<'_> {
-    pub(crate) fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub(crate) fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
         let history = self.load_history()?;
         // Looked up now: an adoption may have moved it since the caller read it.
         self.drop_entry(&history, *history.entry(&checkpoint.id)?)
     }
 
-    pub(crate) fn drop_named(&self, spec: &Spec) -> Result<(), Error> {
+    pub(crate) fn drop_named(&self, spec: &Spec) -> Result<()> {
         let history = self.load_history()?;
         let index = history.find(spec, &self.store)?;
         self.drop_entry(&history, history.entries[index])
     }
 
-    fn drop_entry(&self, history: &History, entry: Entry) -> Result<(), Error> {
+    fn drop_entry(&self, history: &History, entry: Entry) -> Result<()> {
         let Entry { sequence, id, .. } = entry;
         let (journal, _) = self.records()?;
         if journal.is_some_and(|journal| journal.safety == id || journal.target == id) {
@@ -264,7 +260,7 @@ impl Operation<'_> {
 }
 
 /// Drops checkpoints of a project, by their places in its order. The caller holds the project's lock.
-fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<(), Error> {
+fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<()> {
     let (refs, project) = (store.dirs.refs(), &history.project);
     let (going, staying): (Vec<&Entry>, Vec<&Entry>) =
         history.entries.iter().partition(|entry| dropped.contains(&entry.sequence));
@@ -310,7 +306,7 @@ fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<
 
 /// If the ref Hermes reads stands on a checkpoint to be dropped, or on copies that Hermes made and among
 /// which it would be found again, moves it to the newest checkpoint that stays.
-fn move_mirror_off(store: &OpenStore, history: &History, staying: &[&Entry]) -> Result<(), Error> {
+fn move_mirror_off(store: &OpenStore, history: &History, staying: &[&Entry]) -> Result<()> {
     let Some(mirror) = history.mirror else { return Ok(()) };
     if staying.iter().any(|entry| entry.id == mirror) {
         return Ok(());

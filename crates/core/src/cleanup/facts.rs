@@ -17,7 +17,7 @@ use crate::directory::Identity;
 use crate::engine::Engine;
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::open::{OpenStore, own_state, project_ids};
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::log::StepLog;
 use crate::restore::interrupted::records_of;
 use crate::steps::recording::open_steps;
@@ -104,7 +104,7 @@ impl CheckpointFacts {
 impl Engine {
     /// How many bytes the store may have: what the settings say, else the most that was asked for any project;
     /// 0 is no limit.
-    pub(crate) fn size_limit_of(&self, dirs: &StoreDirs) -> Result<u64, Error> {
+    pub(crate) fn size_limit_of(&self, dirs: &StoreDirs) -> Result<u64> {
         let keeping = &self.options.settings.keeping;
         Ok(match keeping.max_total_size {
             Some(limit) => limit,
@@ -113,7 +113,7 @@ impl Engine {
     }
 
     /// How many bytes the store may have; 0 is no limit.
-    pub fn size_limit(&self) -> Result<u64, Error> {
+    pub fn size_limit(&self) -> Result<u64> {
         match self.open_for_reading()? {
             Some(store) => self.size_limit_of(&store.dirs),
             None => Ok(self.options.settings.keeping.size_limit(None)),
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// Everything but the bytes, which cost a walk over all objects.
-    pub(crate) fn facts(&self, store: &OpenStore) -> Result<StoreFacts, Error> {
+    pub(crate) fn facts(&self, store: &OpenStore) -> Result<StoreFacts> {
         let now = self.options.clock.now().as_float();
         let mut projects = Vec::new();
         for id in project_ids(store)? {
@@ -138,7 +138,7 @@ impl Engine {
 }
 
 /// The largest size of the store that was asked for a project.
-pub(crate) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>, Error> {
+pub(crate) fn asked_size(dirs: &StoreDirs) -> Result<Option<u64>> {
     let Ok(dir) = dirs.store().open_dir("projects") else { return Ok(None) };
     let mut most = None;
     for entry in dir.entries()? {
@@ -155,7 +155,7 @@ pub(crate) fn last_run(dirs: &StoreDirs, now: f64) -> Option<f64> {
     parse_marker(&text, now)
 }
 
-pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectFacts, Error> {
+pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectFacts> {
     let history = History::load(store, &id)?;
     let labels = Labels::load(store, &id)?;
     let in_use = in_use(store, &id)?;
@@ -200,7 +200,7 @@ fn is_readable(objects: &Objects, commit: &Commit) -> bool {
 
 /// What an interrupted restore, or the next undo or redo, goes to, and what steps that are under way began
 /// with: an agent's session may take longer than its first checkpoint would stay otherwise.
-fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>, Error> {
+fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>> {
     let (journal, undo) = records_of(store, id)?;
     let mut ids = HashSet::new();
     ids.extend(undo.past.last());

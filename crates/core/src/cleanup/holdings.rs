@@ -14,7 +14,7 @@ use herma_store::object::copy::CopyError;
 use herma_store::objects::{ObjectError, Objects};
 
 use super::facts::ProjectFacts;
-use crate::error::Error;
+use crate::error::Result;
 use crate::types::message::Message;
 
 /// Pieces, and which other pieces each consists of. A piece takes its room while something holds it: a
@@ -86,7 +86,7 @@ pub(crate) struct Lengths {
 
 impl Lengths {
     /// Reads the indexes of all packs, and looks at the loose objects.
-    pub(crate) fn read(dirs: &StoreDirs, objects: &Objects) -> Result<Self, Error> {
+    pub(crate) fn read(dirs: &StoreDirs, objects: &Objects) -> Result<Self> {
         let mut lengths = Self { of: HashMap::new(), total: 0 };
         for pack in objects.packs()? {
             match pack.entry_lengths() {
@@ -123,7 +123,7 @@ impl Lengths {
         objects: &Objects,
         checkpoints: &[ObjectId],
         go_on: &dyn Fn(u64) -> bool,
-    ) -> Result<(Shares, Vec<u32>), Error> {
+    ) -> Result<(Shares, Vec<u32>)> {
         let mut found = Found {
             lengths: self,
             shares: Shares::default(),
@@ -187,7 +187,7 @@ impl Found<'_> {
 }
 
 /// What could be read; only a system that refuses ends it all.
-fn readable<T>(read: Result<T, ObjectError>) -> Result<Option<T>, Error> {
+fn readable<T>(read: Result<T, ObjectError>) -> Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
         Err(ObjectError::Fs(e)) => Err(e.into()),
@@ -225,7 +225,7 @@ pub(crate) fn costs(
     projects: &[ProjectFacts],
     names: usize,
     go_on: &dyn Fn(u64) -> bool,
-) -> Result<Vec<ProjectCost>, Error> {
+) -> Result<Vec<ProjectCost>> {
     let mut holders: HashMap<ObjectId, u32> = HashMap::new();
     let mut all = Vec::new();
     for project in projects {
@@ -277,7 +277,7 @@ impl HeldByProject {
         top: ObjectId,
         lengths: Option<&Lengths>,
         go_on: &dyn Fn(u64) -> bool,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut pending = vec![(top, BString::default())];
         while let Some((tree, path)) = pending.pop() {
             if !self.seen.insert(tree) {

@@ -58,7 +58,7 @@ use room::{PackFiles, is_pressed, make_room, store_bytes, urgent};
 
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::repair::lost_refs::refuse_lost;
 pub use crate::types::asked::Due;
 
@@ -132,7 +132,7 @@ impl Engine {
         &self,
         request: &CleanRequest,
         progress: &dyn Progress,
-    ) -> Result<(StoreFacts, Plan), Error> {
+    ) -> Result<(StoreFacts, Plan)> {
         let Some(store) = self.open_for_reading()? else {
             let facts = StoreFacts {
                 now: self.options.clock.now().as_float(),
@@ -150,7 +150,7 @@ impl Engine {
         store: &OpenStore,
         request: &CleanRequest,
         progress: &dyn Progress,
-    ) -> Result<(StoreFacts, Plan), Error> {
+    ) -> Result<(StoreFacts, Plan)> {
         let mut facts = self.facts(store)?;
         if request.clock_is_right {
             facts.last_run = Some(facts.now);
@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// Drops what the limits require and frees its room.
-    pub fn clean(&self, request: &CleanRequest, progress: &dyn Progress) -> Result<Cleaned, Error> {
+    pub fn clean(&self, request: &CleanRequest, progress: &dyn Progress) -> Result<Cleaned> {
         let mut cleaned = Cleaned::default();
         let Some(dirs) = self.open_for_cleaning()? else {
             if request.attended {
@@ -201,7 +201,7 @@ impl Engine {
         facts: &StoreFacts,
         plan: &Plan,
         cleaned: &mut Cleaned,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         cleaned.scanned = facts.projects.len();
         let checkpoints = facts.projects.iter().map(|p| p.checkpoints.len());
         cleaned.left = checkpoints.sum::<usize>().saturating_sub(plan.drops.len());
@@ -235,7 +235,7 @@ impl Engine {
 
     /// Archives of older repositories go by age, what else was swept into them stays; and so do the repositories
     /// beside the store, or with their projects.
-    fn sweep_legacy(&self, limits: &Limits, now: f64, cleaned: &mut Cleaned) -> Result<(), Error> {
+    fn sweep_legacy(&self, limits: &Limits, now: f64, cleaned: &mut Cleaned) -> Result<()> {
         cleaned.scanned += self.pre_v2_projects()?.len();
         for (old, rule) in self.pre_v2_to_go(limits, now)? {
             if let Some(bytes) = cleaned.attempt(self.remove_pre_v2(&old.project)) {
@@ -262,7 +262,7 @@ impl Engine {
         took: Duration,
         limit: u64,
         cleaned: &mut Cleaned,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         cleaned.bytes_after = store_bytes(dirs)?;
         cleaned.trash_bytes = trash::bytes(dirs)?;
         cleaned.note_size(limit);
@@ -293,7 +293,7 @@ impl Engine {
 
 impl Cleaned {
     /// What came of something that need not stop the rest; a failure is noted.
-    fn attempt<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+    fn attempt<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|e| self.errors.push(in_words(&e))).ok()
     }
 
@@ -343,7 +343,7 @@ fn weigh_and_plan(
     facts: &mut StoreFacts,
     limits: &Limits,
     progress: &dyn Progress,
-) -> Result<Plan, Error> {
+) -> Result<Plan> {
     let bytes = store_bytes(&store.dirs)?;
     // What is in the trash is as good as free.
     facts.object_bytes = trash::bytes(&store.dirs)?;

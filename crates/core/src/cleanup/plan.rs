@@ -13,7 +13,7 @@ use super::facts::{CheckpointFacts, ProjectFacts, StoreFacts};
 use super::holdings::Shares;
 use super::notes::{Note, Over, Protection};
 use super::{bytes, rules};
-use crate::error::Error;
+use crate::error::Result;
 use crate::types::settings::Keeping;
 
 /// The limits a store is kept within. `None` and zero both turn a limit off.
@@ -168,10 +168,10 @@ impl fmt::Display for Rule {
 
 /// Says what checkpoints hold, and for each of them the piece that is the whole of it. It costs a walk over objects,
 /// so it is asked at most once, and only when a byte limit is exceeded.
-pub(crate) type Holdings<'h> = &'h mut dyn FnMut(&[ObjectId]) -> Result<(Shares, Vec<u32>), Error>;
+pub(crate) type Holdings<'h> = &'h mut dyn FnMut(&[ObjectId]) -> Result<(Shares, Vec<u32>)>;
 
 /// Decides what stays within the limits. Asks `holdings` at most once.
-pub fn plan(facts: &StoreFacts, limits: &Limits, holdings: Holdings<'_>) -> Result<Plan, Error> {
+pub fn plan(facts: &StoreFacts, limits: &Limits, holdings: Holdings<'_>) -> Result<Plan> {
     let mut draft = Draft::new(facts);
     if !draft.clock.is_trusted() {
         draft.notes.push(Note::ClockDistrusted(draft.clock));

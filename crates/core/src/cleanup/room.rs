@@ -15,7 +15,7 @@ use super::bytes::is_near;
 use super::plan::Limits;
 use super::{CleanRequest, Cleaned};
 use crate::engine::{Engine, Progress, Stage};
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::records::doomed;
 
 /// A merged pack takes no more than this share of what the store may have.
@@ -51,7 +51,7 @@ impl Engine {
         thoroughness: Thoroughness,
         empty_trash: bool,
         progress: &dyn Progress,
-    ) -> Result<Cleaned, Error> {
+    ) -> Result<Cleaned> {
         let mut cleaned = Cleaned::default();
         let Some(dirs) = self.open_for_cleaning()? else { return Ok(cleaned) };
         let _collector = self.lock_collector(&dirs, true)?;
@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// Opens the store for writing if there is one.
-    pub(crate) fn open_for_cleaning(&self) -> Result<Option<StoreDirs>, Error> {
+    pub(crate) fn open_for_cleaning(&self) -> Result<Option<StoreDirs>> {
         if self.open_for_reading()?.is_none() {
             return Ok(None);
         }
@@ -81,7 +81,7 @@ impl Engine {
         Ok(Some(layout::create_or_open(&self.base(), &stamp)?))
     }
 
-    pub(crate) fn lock_collector(&self, dirs: &StoreDirs, attended: bool) -> Result<Guard, Error> {
+    pub(crate) fn lock_collector(&self, dirs: &StoreDirs, attended: bool) -> Result<Guard> {
         let wait = if attended {
             self.options.settings.lock_wait
         } else {
@@ -92,7 +92,7 @@ impl Engine {
     }
 
     /// Has the store so little room left that the trash cannot be kept for a while?
-    fn is_tight(&self, dirs: &StoreDirs, limit: Option<u64>) -> Result<bool, Error> {
+    fn is_tight(&self, dirs: &StoreDirs, limit: Option<u64>) -> Result<bool> {
         let limit = match limit {
             Some(limit) => limit,
             None => self.size_limit_of(dirs)?,
@@ -110,7 +110,7 @@ impl Engine {
         is_weighed: bool,
         progress: &dyn Progress,
         cleaned: &mut Cleaned,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if is_weighed {
             let quick = urgent(Thoroughness::Quick);
             cleaned.note(self.collect_locked(dirs, quick, progress)?);
@@ -141,7 +141,7 @@ impl Engine {
         dirs: &StoreDirs,
         mut options: CollectOptions,
         progress: &dyn Progress,
-    ) -> Result<Collected, Error> {
+    ) -> Result<Collected> {
         // ORDER: before anything is taken away that an interrupted purge is about to name.
         self.finish_purges(dirs)?;
         self.check_refs()?;
@@ -174,7 +174,7 @@ impl Engine {
 
 /// On a full disk not even a checkpoint can be dropped, because git must be told where history ends. So the
 /// stat caches go first, which cost nothing but the time of the next save.
-pub(crate) fn make_room(dirs: &StoreDirs) -> Result<(), Error> {
+pub(crate) fn make_room(dirs: &StoreDirs) -> Result<()> {
     let projects = &dirs.for_writing()?.projects;
     for entry in projects.entries()? {
         if let Ok(project) = projects.open_dir(entry.name.as_c_str()) {
@@ -185,12 +185,12 @@ pub(crate) fn make_room(dirs: &StoreDirs) -> Result<(), Error> {
 }
 
 /// The size of the store on disk, as Hermes counts it: all regular files.
-pub(crate) fn store_bytes(dirs: &StoreDirs) -> Result<u64, Error> {
+pub(crate) fn store_bytes(dirs: &StoreDirs) -> Result<u64> {
     Ok(dirs.base().tree_bytes(c"store")?)
 }
 
 /// Is a byte limit so near that something has to be done?
-pub(crate) fn is_pressed(dirs: &StoreDirs, limits: &Limits, bytes: u64) -> Result<bool, Error> {
+pub(crate) fn is_pressed(dirs: &StoreDirs, limits: &Limits, bytes: u64) -> Result<bool> {
     let least = limits.min_free_bytes.unwrap_or(0);
     let is_near = is_near(bytes, limits.max_total_bytes.unwrap_or(0));
     Ok(is_near || least > 0 && dirs.store().free_bytes()? < least)
@@ -207,7 +207,7 @@ pub(crate) struct PackFiles {
 
 impl PackFiles {
     /// Looks at every file.
-    pub(crate) fn of(dirs: &StoreDirs) -> Result<Self, Error> {
+    pub(crate) fn of(dirs: &StoreDirs) -> Result<Self> {
         let dir = dirs.objects().open_dir("pack")?;
         let mut facts = Self::default();
         for entry in dir.entries()? {
@@ -238,11 +238,7 @@ pub(crate) struct Patient<'a> {
 
 impl<'a> Patient<'a> {
     /// `limit` is how many bytes the store may have; 0 is no limit.
-    pub(crate) fn new(
-        progress: &'a dyn Progress,
-        dirs: &'a StoreDirs,
-        limit: u64,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(progress: &'a dyn Progress, dirs: &'a StoreDirs, limit: u64) -> Result<Self> {
         Ok(Self {
             progress,
             dirs,

@@ -20,7 +20,7 @@ use herma_store::refs::scheme::{
 use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
 use crate::types::message;
@@ -51,16 +51,12 @@ pub(crate) struct History {
 
 impl History {
     /// Reads the refs of a project, and follows Hermes's where it has gone on alone.
-    pub(crate) fn load(store: &OpenStore, project: &ProjectId) -> Result<Self, Error> {
+    pub(crate) fn load(store: &OpenStore, project: &ProjectId) -> Result<Self> {
         Self::read(&store.dirs, &store.objects, project)
     }
 
     /// The same of a store that nobody holds.
-    pub(crate) fn read(
-        dirs: &StoreDirs,
-        objects: &Objects,
-        project: &ProjectId,
-    ) -> Result<Self, Error> {
+    pub(crate) fn read(dirs: &StoreDirs, objects: &Objects, project: &ProjectId) -> Result<Self> {
         let prefix = format!("refs/herma/{project}");
         // Receipts are found through their checkpoints.
         let is_wanted = |name: &str| !name.ends_with(EXTRA);
@@ -100,7 +96,7 @@ impl History {
     }
 
     /// Takes in what Hermes committed on its own.
-    fn adopt_foreign(&mut self, dirs: &StoreDirs, objects: &Objects) -> Result<(), Error> {
+    fn adopt_foreign(&mut self, dirs: &StoreDirs, objects: &Objects) -> Result<()> {
         let Some(tip) = self.mirror else { return Ok(()) };
         let known: HashSet<ObjectId> = self.entries.iter().map(|entry| entry.id).collect();
         if known.contains(&tip) {
@@ -148,13 +144,13 @@ impl History {
 
     /// The live checkpoint with this commit. Anything else is refused, be it another project's checkpoint
     /// or one that was dropped since the caller found it.
-    pub(crate) fn entry(&self, id: &ObjectId) -> Result<&Entry, Error> {
+    pub(crate) fn entry(&self, id: &ObjectId) -> Result<&Entry> {
         let found = self.entries.iter().find(|entry| entry.id == *id);
         found.ok_or_else(|| Error::NotFound { spec: id.to_hex() })
     }
 
     /// Where something named by a spec stands, as an index into `entries`.
-    pub(crate) fn find(&self, spec: &Spec, store: &OpenStore) -> Result<usize, Error> {
+    pub(crate) fn find(&self, spec: &Spec, store: &OpenStore) -> Result<usize> {
         let count = self.entries.len();
         match spec {
             Spec::Number(number) => {
@@ -170,7 +166,7 @@ impl History {
         }
     }
 
-    fn find_id(&self, prefix: &str, store: &OpenStore) -> Result<usize, Error> {
+    fn find_id(&self, prefix: &str, store: &OpenStore) -> Result<usize> {
         let ids = self.entries.iter().map(|entry| entry.id);
         let fitting = ids.enumerate().filter(|(_, id)| id.to_hex().starts_with(prefix));
         match fitting.collect::<Vec<_>>()[..] {
@@ -183,7 +179,7 @@ impl History {
         }
     }
 
-    fn find_name(&self, name: &str, store: &OpenStore) -> Result<usize, Error> {
+    fn find_name(&self, name: &str, store: &OpenStore) -> Result<usize> {
         let id = store.dirs.refs().read(&name_ref(&self.project, name))?;
         let found = self.entries.iter().position(|entry| Some(entry.id) == id);
         found.ok_or_else(|| Error::NotFound { spec: name.to_owned() })
@@ -191,7 +187,7 @@ impl History {
 
     /// Every checkpoint that can be read, newest first: for operations that need some of them, which a
     /// damaged one must not stop.
-    pub(crate) fn readable(&self, store: &OpenStore) -> Result<Vec<Checkpoint>, Error> {
+    pub(crate) fn readable(&self, store: &OpenStore) -> Result<Vec<Checkpoint>> {
         self.readable_where(store, |_| true)
     }
 
@@ -200,7 +196,7 @@ impl History {
         &self,
         store: &OpenStore,
         is_wanted: impl Fn(&Entry) -> bool,
-    ) -> Result<Vec<Checkpoint>, Error> {
+    ) -> Result<Vec<Checkpoint>> {
         let labels = Labels::load(store, &self.project)?;
         let numbered = self.entries.iter().rev().zip(1..);
         let wanted = numbered.filter(|(entry, _)| is_wanted(entry));
@@ -210,7 +206,7 @@ impl History {
 
     /// The newest checkpoints that can be read, as many as wanted, and what cannot be. Those that are older are only
     /// looked up.
-    pub(crate) fn newest_ones(&self, most: usize, store: &OpenStore) -> Result<Listed, Error> {
+    pub(crate) fn newest_ones(&self, most: usize, store: &OpenStore) -> Result<Listed> {
         let labels = Labels::load(store, &self.project)?;
         let mut listed = Listed { count: self.entries.len(), ..Listed::default() };
         let mut oldest_read = 0;
@@ -248,7 +244,7 @@ impl History {
     }
 
     /// Checkpoints that cannot be read, newest first, and refs that name nothing.
-    pub(crate) fn damaged(&self, store: &OpenStore) -> Result<Vec<DamagedCheckpoint>, Error> {
+    pub(crate) fn damaged(&self, store: &OpenStore) -> Result<Vec<DamagedCheckpoint>> {
         let labels = Labels::load(store, &self.project)?;
         let mut found = Vec::new();
         for (entry, number) in self.entries.iter().rev().zip(1..) {
@@ -262,7 +258,7 @@ impl History {
     }
 
     /// One checkpoint in full.
-    pub(crate) fn checkpoint(&self, index: usize, store: &OpenStore) -> Result<Checkpoint, Error> {
+    pub(crate) fn checkpoint(&self, index: usize, store: &OpenStore) -> Result<Checkpoint> {
         let labels = Labels::load(store, &self.project)?;
         read(store, &self.entries[index], self.entries.len() - index, &labels)
     }
@@ -293,7 +289,7 @@ fn foreign_chain(
     objects: &Objects,
     tip: ObjectId,
     known: &HashSet<ObjectId>,
-) -> Result<Vec<(ObjectId, Commit)>, Error> {
+) -> Result<Vec<(ObjectId, Commit)>> {
     let shallow = dirs.shallow().read()?;
     let mut chain = Vec::new();
     let mut seen = HashSet::new();
@@ -345,12 +341,7 @@ impl Labels {
     }
 }
 
-fn read(
-    store: &OpenStore,
-    entry: &Entry,
-    number: usize,
-    labels: &Labels,
-) -> Result<Checkpoint, Error> {
+fn read(store: &OpenStore, entry: &Entry, number: usize, labels: &Labels) -> Result<Checkpoint> {
     let commit = store.objects.read_commit(&entry.id)?;
     let message = Message::parse(&commit.message);
     let receipt = match message.extra.map(|extra| store.objects.read_tree(&extra)).transpose() {

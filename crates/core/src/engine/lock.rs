@@ -13,7 +13,7 @@ use herma_store::refs::scheme::mirror_ref;
 use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::purge::{PurgeRecord, RefMove};
 use crate::records::step::StepEnd;
 use crate::records::step::log::StepLog;
@@ -24,11 +24,7 @@ use crate::records::{forget_look, purge as record};
 const PREFIXES: [&str; 3] = ["refs/herma/", "refs/herma-names/", "refs/herma-pins/"];
 
 /// Takes a project's lock, and finishes the purge that was interrupted in it, if one was.
-pub(crate) fn lock_project(
-    dirs: &StoreDirs,
-    project: &ProjectId,
-    wait: Duration,
-) -> Result<Guard, Error> {
+pub(crate) fn lock_project(dirs: &StoreDirs, project: &ProjectId, wait: Duration) -> Result<Guard> {
     let guard = dirs.lock_project(project, wait)?;
     if let Ok(state) = dirs.for_writing()?.projects.open_dir(project.as_str())
         && let Some(record) = PurgeRecord::read(&state)?
@@ -41,7 +37,7 @@ pub(crate) fn lock_project(
 impl Engine {
     /// Finishes every purge that was interrupted. Collection has to do this first: until then nothing but
     /// the record names what the refs are about to.
-    pub(crate) fn finish_purges(&self, dirs: &StoreDirs) -> Result<(), Error> {
+    pub(crate) fn finish_purges(&self, dirs: &StoreDirs) -> Result<()> {
         let projects = &dirs.for_writing()?.projects;
         for entry in projects.entries()? {
             let Some(project) = ProjectId::parse(entry.name.to_bytes()) else { continue };
@@ -60,7 +56,7 @@ pub(crate) fn carry_out(
     project: &ProjectId,
     state: &Dir,
     record: &PurgeRecord,
-) -> Result<(), Error> {
+) -> Result<()> {
     let refs = dirs.refs();
     let objects = Objects::open(dirs.objects().try_clone()?);
     // A record somebody made up moves nothing of another project, and nothing to where nothing is.
@@ -109,11 +105,7 @@ fn unless_moved(done: Result<(), StoreError>) -> Result<(), StoreError> {
 }
 
 /// Steps remember the checkpoints before and after them.
-fn follow_steps(
-    tmp: &Dir,
-    state: &Dir,
-    commits: &BTreeMap<ObjectId, ObjectId>,
-) -> Result<(), Error> {
+fn follow_steps(tmp: &Dir, state: &Dir, commits: &BTreeMap<ObjectId, ObjectId>) -> Result<()> {
     let mut log = StepLog::open(state)?;
     for old in log.all()? {
         let mut step = old.clone();

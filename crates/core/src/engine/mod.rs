@@ -16,7 +16,7 @@ use herma_store::ProjectId;
 
 use crate::directory;
 use crate::directory::RootRefused;
-use crate::error::Error;
+use crate::error::Result;
 use crate::types::clock::Clock;
 use crate::types::settings::Settings;
 
@@ -165,7 +165,7 @@ impl Engine {
 
     /// The project a file or directory belongs to: the nearest directory with a project marker, else
     /// the nearest one the store knows, else the directory itself.
-    pub fn find_root(&self, start: &Path) -> Result<PathBuf, Error> {
+    pub fn find_root(&self, start: &Path) -> Result<PathBuf> {
         let found = directory::find_root(start, self.options.user_home.as_deref())?;
         if directory::has_marker(&found) {
             return Ok(found);
@@ -181,7 +181,7 @@ impl Engine {
     }
 
     /// The project at `root`, if that may be one. One that was saved may be gone by now: a restore makes it again.
-    pub fn project(&self, root: &Path) -> Result<Project, Error> {
+    pub fn project(&self, root: &Path) -> Result<Project> {
         let root = herma_fs::dir::canonicalize(root)?;
         let (user_home, home) = (self.options.user_home.as_deref(), &self.options.home);
         match directory::check_root(&root, user_home, home, &self.base) {

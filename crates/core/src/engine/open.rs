@@ -21,7 +21,7 @@ use super::Engine;
 use crate::directory::{Identity, Place};
 use crate::engine::history::History;
 use crate::engine::lock::lock_project;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::purge::{PurgeRecord, read_rewritten};
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
 use crate::types::clock::Timestamp;
@@ -38,7 +38,7 @@ pub(crate) struct OpenStore {
 
 impl OpenStore {
     /// Where files are made before they get their names.
-    pub(crate) fn tmp(&self) -> Result<&Dir, Error> {
+    pub(crate) fn tmp(&self) -> Result<&Dir> {
         Ok(&self.dirs.for_writing()?.tmp)
     }
 
@@ -64,19 +64,19 @@ impl OpenStore {
         id: &ProjectId,
         identity: &Identity,
         durability: Durability,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let projects = self.dirs.store().ensure_dir("projects", 0o700)?;
         let (file, text) = (format!("{id}.json"), identity.render());
         Ok(write_file(self.tmp()?, &projects, &file, text.as_bytes(), durability)?)
     }
 
     /// What a purge is about to do to a project, or was.
-    pub(crate) fn purge_of(&self, id: &ProjectId) -> Result<Option<PurgeRecord>, Error> {
+    pub(crate) fn purge_of(&self, id: &ProjectId) -> Result<Option<PurgeRecord>> {
         own_state(self, id)?.map_or(Ok(None), |state| PurgeRecord::read(&state))
     }
 
     /// Which ids of a project's checkpoints became which.
-    pub(crate) fn rewritten(&self, id: &ProjectId) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+    pub(crate) fn rewritten(&self, id: &ProjectId) -> Result<BTreeMap<ObjectId, ObjectId>> {
         own_state(self, id)?.map_or(Ok(BTreeMap::new()), |state| read_rewritten(&state))
     }
 
@@ -93,7 +93,7 @@ impl OpenStore {
     }
 
     /// Is this the store that goes by its name now? Not if it was cleared while its lock was waited for.
-    fn is_current(&self) -> Result<bool, Error> {
+    fn is_current(&self) -> Result<bool> {
         let named = self.dirs.base().stat_opt("store")?;
         let held = self.dirs.store().stat_self()?;
         Ok(named.is_some_and(|named| (named.dev, named.ino) == (held.dev, held.ino)))
@@ -102,22 +102,22 @@ impl OpenStore {
 
 impl Engine {
     /// Is there a store, of any state?
-    pub fn has_store(&self) -> Result<bool, Error> {
+    pub fn has_store(&self) -> Result<bool> {
         Ok(self.open_for_reading()?.is_some())
     }
 
     /// Makes the store, if there is none. A save does this too.
-    pub fn create_store(&self) -> Result<(), Error> {
+    pub fn create_store(&self) -> Result<()> {
         self.open_for_writing().map(drop)
     }
 
     /// Opens the store without writing to it; `None` if there is none.
-    pub(crate) fn open_for_reading(&self) -> Result<Option<OpenStore>, Error> {
+    pub(crate) fn open_for_reading(&self) -> Result<Option<OpenStore>> {
         self.hold_current(|| layout::open(&self.base()))
     }
 
     /// Opens the store for writing, making it if need be.
-    pub(crate) fn open_for_writing(&self) -> Result<OpenStore, Error> {
+    pub(crate) fn open_for_writing(&self) -> Result<OpenStore> {
         let stamp = stamp(&self.options.clock.now());
         let store = self.hold_current(|| layout::create_or_open(&self.base(), &stamp).map(Some))?;
         store.ok_or_else(|| Error::NoStore(self.store_dir()))
@@ -127,7 +127,7 @@ impl Engine {
     fn hold_current(
         &self,
         open: impl Fn() -> Result<Option<StoreDirs>, StoreError>,
-    ) -> Result<Option<OpenStore>, Error> {
+    ) -> Result<Option<OpenStore>> {
         for _ in 0..ATTEMPTS {
             let held = match open() {
                 Ok(None) => return Ok(None),
@@ -156,7 +156,7 @@ impl Engine {
         }
     }
 
-    fn hold(&self, dirs: StoreDirs) -> Result<OpenStore, Error> {
+    fn hold(&self, dirs: StoreDirs) -> Result<OpenStore> {
         let shared = dirs.lock_shared(self.options.settings.lock_wait)?;
         let objects = Objects::open(dirs.objects().try_clone()?);
         Ok(OpenStore { dirs, objects, shared })
@@ -187,13 +187,13 @@ const VISITS_APART: f64 = 60.0;
 
 impl Operation<'_> {
     /// This project's own state in the store.
-    pub(crate) fn state_dir(&self) -> Result<Dir, Error> {
+    pub(crate) fn state_dir(&self) -> Result<Dir> {
         let herma = self.store.dirs.for_writing()?;
         Ok(herma.projects.ensure_dir(self.id.as_str(), 0o700)?)
     }
 
     /// Keeps `projects/<id>.json`, which Hermes reads, in step. Returns whether the project is on a file system it was not on before.
-    pub(crate) fn touch(&self, durability: Durability) -> Result<bool, Error> {
+    pub(crate) fn touch(&self, durability: Durability) -> Result<bool> {
         let old = self.store.identity(&self.id);
         let new = self.touched(&old);
         // An older record would do.
@@ -206,7 +206,7 @@ impl Operation<'_> {
     /// Notes a visit that changed nothing, unless the record says the same already but for some seconds. A file
     /// that is renamed without being synced may be empty after a power cut, and syncing costs more than the
     /// whole visit.
-    pub(crate) fn touch_now_and_then(&self) -> Result<(), Error> {
+    pub(crate) fn touch_now_and_then(&self) -> Result<()> {
         let mut old = self.store.identity(&self.id);
         let new = self.touched(&old);
         // The time that is in the new record: a clock that is asked again says another one.
@@ -249,24 +249,24 @@ impl Operation<'_> {
         state.is_ok_and(|state| state.is_some_and(|state| StatCache::is_large(&state)))
     }
 
-    pub(crate) fn timeline(&self) -> Result<Vec<Checkpoint>, Error> {
+    pub(crate) fn timeline(&self) -> Result<Vec<Checkpoint>> {
         self.finish_purge()?;
         let history = self.load_history()?;
         history.readable(&self.store)
     }
 
-    pub(crate) fn list_newest(&self, most: usize) -> Result<Listed, Error> {
+    pub(crate) fn list_newest(&self, most: usize) -> Result<Listed> {
         self.finish_purge()?;
         let history = self.load_history()?;
         history.newest_ones(most, &self.store)
     }
 
-    pub(crate) fn damaged(&self) -> Result<Vec<DamagedCheckpoint>, Error> {
+    pub(crate) fn damaged(&self) -> Result<Vec<DamagedCheckpoint>> {
         let history = self.load_history()?;
         history.damaged(&self.store)
     }
 
-    pub(crate) fn find(&self, spec: &Spec) -> Result<Checkpoint, Error> {
+    pub(crate) fn find(&self, spec: &Spec) -> Result<Checkpoint> {
         self.finish_purge()?;
         let history = self.load_history()?;
         if history.entries.is_empty() {
@@ -280,7 +280,7 @@ impl Operation<'_> {
 
     /// Finishes a purge that was interrupted before ids are told, which it is about to change. Where that
     /// cannot be done now, what there is can be read all the same.
-    fn finish_purge(&self) -> Result<(), Error> {
+    fn finish_purge(&self) -> Result<()> {
         if self.store.purge_of(&self.id)?.is_some()
             && let Ok(store) = self.engine.open_for_writing()
         {
@@ -294,7 +294,7 @@ impl Operation<'_> {
         &self,
         history: &History,
         checkpoint: &Checkpoint,
-    ) -> Result<Checkpoint, Error> {
+    ) -> Result<Checkpoint> {
         if history.contains(&checkpoint.id) {
             return Ok(checkpoint.clone());
         }
@@ -318,7 +318,7 @@ impl Operation<'_> {
 
 impl Project {
     /// Opens the project directory.
-    pub(crate) fn open_root(&self) -> Result<Dir, Error> {
+    pub(crate) fn open_root(&self) -> Result<Dir> {
         Dir::open_nofollow(&self.root).map_err(|e| {
             let root = self.root.clone();
             if e.is_not_found() { Error::RootGone { root } } else { e.into() }
@@ -326,7 +326,7 @@ impl Project {
     }
 
     /// Takes this project's lock: one save or restore at a time.
-    pub(crate) fn lock(&self, dirs: &StoreDirs) -> Result<Guard, Error> {
+    pub(crate) fn lock(&self, dirs: &StoreDirs) -> Result<Guard> {
         lock_project(dirs, &self.id, self.settings().lock_wait)
     }
 
@@ -373,7 +373,7 @@ pub(crate) fn believed(
 }
 
 /// A project's own state, if there is any.
-pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>, Error> {
+pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>> {
     let Some(herma) = store.dirs.herma() else { return Ok(None) };
     match herma.projects.open_dir(project.as_str()) {
         Ok(dir) => Ok(Some(dir)),
@@ -383,7 +383,7 @@ pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option
 }
 
 /// The ids of all projects that have refs, readable or not, or a record.
-pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>> {
     let mut ids = BTreeSet::new();
     for prefix in ["refs/herma/", "refs/hermes/"] {
         ids.extend(ids_below(&store.dirs, prefix)?);
@@ -398,7 +398,7 @@ pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Erro
 }
 
 /// The ids of the projects that have refs below `prefix`, readable or not.
-pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>, Error> {
+pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>> {
     let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
     let names = listing.refs.into_iter().map(|(name, _)| name);
     let id = |name: String| {

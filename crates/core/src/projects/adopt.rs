@@ -12,20 +12,20 @@ use crate::engine::history::{History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, KnownProject};
-use crate::error::Error;
+use crate::error::Result;
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;
 
 impl Engine {
     /// Every project the store has heard of.
-    pub fn projects(&self) -> Result<Vec<KnownProject>, Error> {
+    pub fn projects(&self) -> Result<Vec<KnownProject>> {
         let Some(store) = self.open_for_reading()? else { return Ok(Vec::new()) };
         project_ids(&store)?.into_iter().map(|id| known(&store, id)).collect()
     }
 }
 
-fn known(store: &OpenStore, id: ProjectId) -> Result<KnownProject, Error> {
+fn known(store: &OpenStore, id: ProjectId) -> Result<KnownProject> {
     let identity = store.identity(&id);
     let workdir = identity.workdir();
     Ok(KnownProject {
@@ -41,7 +41,7 @@ fn known(store: &OpenStore, id: ProjectId) -> Result<KnownProject, Error> {
 }
 
 impl Operation<'_> {
-    pub(crate) fn adoptable(&self) -> Result<Vec<KnownProject>, Error> {
+    pub(crate) fn adoptable(&self) -> Result<Vec<KnownProject>> {
         let root = self.open_root()?;
         let here = Place::of(&root)?;
         let (mut found, mut same) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ impl Operation<'_> {
         Ok(if same.is_empty() { found } else { same })
     }
 
-    pub(crate) fn adopt(&self, from: &KnownProject) -> Result<usize, Error> {
+    pub(crate) fn adopt(&self, from: &KnownProject) -> Result<usize> {
         // What a purge was interrupted in is finished there, before it moves.
         drop(lock_project(&self.store.dirs, &from.id, self.settings().lock_wait)?);
         let theirs = History::load(&self.store, &from.id)?;
@@ -111,7 +111,7 @@ impl Operation<'_> {
 ///
 /// A process killed on the way leaves the order as it was, perhaps with one checkpoint under two
 /// numbers; the next call takes the older number away.
-pub(crate) fn room_before(store: &OpenStore, ours: &History, count: u64) -> Result<u64, Error> {
+pub(crate) fn room_before(store: &OpenStore, ours: &History, count: u64) -> Result<u64> {
     let id = &ours.project;
     let Some(first) = ours.entries.first() else { return Ok(1) };
     if first.sequence > count {
@@ -150,7 +150,7 @@ fn create_over_leftover(
     name: &str,
     value: ObjectId,
     is_own: bool,
-) -> Result<(), Error> {
+) -> Result<()> {
     let refs = store.dirs.refs();
     match refs.read(name)? {
         Some(found) if found == value => return Ok(()),
@@ -167,7 +167,7 @@ fn is_elsewhere(known: &KnownProject, places: &Places) -> bool {
 }
 
 /// Are most of the top-level names of a project's newest checkpoint in this directory?
-fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<bool, Error> {
+fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<bool> {
     let history = History::load(store, id)?;
     let Some(newest) = history.newest() else { return Ok(false) };
     let tree = store.objects.read_commit(&newest.id)?.tree;
@@ -182,7 +182,7 @@ fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<
 }
 
 /// Removes the refs of a project whose checkpoints have moved elsewhere.
-fn forget(store: &OpenStore, id: &ProjectId) -> Result<(), Error> {
+fn forget(store: &OpenStore, id: &ProjectId) -> Result<()> {
     let refs = store.dirs.refs();
     let below = ["refs/herma-names", "refs/herma-pins", "refs/herma", "refs/hermes"];
     for prefix in below {

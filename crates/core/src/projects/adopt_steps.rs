@@ -5,7 +5,7 @@ use herma_fs::publish::Durability;
 use herma_store::ProjectId;
 
 use crate::engine::open::own_state;
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::StepEnd;
 use crate::records::step::log::StepLog;
 use crate::records::step::marks::Marks;
@@ -17,7 +17,7 @@ impl Operation<'_> {
         &self,
         from: &ProjectId,
         place_of: &dyn Fn(u64) -> u64,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let Some(theirs) = own_state(&self.store, from)? else { return Ok(()) };
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;

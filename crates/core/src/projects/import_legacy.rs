@@ -30,7 +30,7 @@ use crate::engine::history::{History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
-use crate::error::Error;
+use crate::error::Result;
 use crate::projects::adopt::room_before;
 
 /// How far back a chain of commits is followed.
@@ -101,7 +101,7 @@ impl Engine {
         &self,
         options: &ImportOptions,
         progress: &dyn Progress,
-    ) -> Result<Vec<Imported>, Error> {
+    ) -> Result<Vec<Imported>> {
         let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(Vec::new()) };
         let found = sources(&dir)?;
         if found.iter().all(|source| source.dir.is_err()) {
@@ -123,7 +123,7 @@ impl Engine {
         source: &Source,
         options: ImportOptions,
         progress: &dyn Progress,
-    ) -> Result<Imported, Error> {
+    ) -> Result<Imported> {
         let project = &source.project;
         let mut imported = source.untouched();
         let Ok(repository) = &source.dir else { return Ok(imported) };
@@ -157,7 +157,7 @@ impl Engine {
         store: &OpenStore,
         imported: &Imported,
         fresh: &[&(ObjectId, Commit)],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if store.read_record(&imported.project).is_ok_and(|record| record.is_some()) {
             return Ok(());
         }
@@ -178,7 +178,7 @@ fn copy<'c>(
     chain: &'c Chain,
     imported: &mut Imported,
     progress: &dyn Progress,
-) -> Result<Vec<&'c (ObjectId, Commit)>, Error> {
+) -> Result<Vec<&'c (ObjectId, Commit)>> {
     let writer = PackWriter::new(&store.dirs, &store.objects)?;
     let mut transfer = Transfer::new(objects, &writer);
     let mut fresh = Vec::new();
@@ -206,7 +206,7 @@ fn copy<'c>(
 
 /// The repositories beside the store, then those in archives, the latest archive first: each one's
 /// history goes in front of what was imported before.
-fn sources(dir: &Dir) -> Result<Vec<Source>, Error> {
+fn sources(dir: &Dir) -> Result<Vec<Source>> {
     let mut found = repositories(dir, None)?;
     for entry in dir.entries()?.iter().rev() {
         if base::classify(dir, entry)? == Found::Archive {
@@ -218,7 +218,7 @@ fn sources(dir: &Dir) -> Result<Vec<Source>, Error> {
     Ok(found)
 }
 
-fn repositories(dir: &Dir, archive: Option<&OsString>) -> Result<Vec<Source>, Error> {
+fn repositories(dir: &Dir, archive: Option<&OsString>) -> Result<Vec<Source>> {
     let mut found = Vec::new();
     for entry in dir.entries()? {
         let repository = match base::classify(dir, &entry)? {
@@ -267,11 +267,7 @@ fn read_chain(repository: &Dir, objects: &Objects) -> Chain {
 }
 
 /// Makes the copied commits checkpoints.
-fn give_refs(
-    store: &OpenStore,
-    ours: &History,
-    fresh: &[&(ObjectId, Commit)],
-) -> Result<(), Error> {
+fn give_refs(store: &OpenStore, ours: &History, fresh: &[&(ObjectId, Commit)]) -> Result<()> {
     let project = &ours.project;
     let coming: HashSet<ObjectId> = fresh.iter().map(|(id, _)| *id).collect();
     let mut cut_off = Vec::new();
@@ -305,7 +301,7 @@ fn give_refs(
     Ok(())
 }
 
-fn pin(store: &OpenStore, project: &ProjectId, chain: &Chain) -> Result<(), Error> {
+fn pin(store: &OpenStore, project: &ProjectId, chain: &Chain) -> Result<()> {
     let wanted: HashSet<ObjectId> = chain.commits.iter().map(|(id, _)| *id).collect();
     let history = History::load(store, project)?;
     let labels = Labels::load(store, project)?;

@@ -21,7 +21,7 @@ use herma_store::{ProjectId, layout};
 use crate::cleanup::execute::in_words;
 use crate::cleanup::{Limits, Orphans, Presence, Rule, presence};
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 const DAY: f64 = 86_400.0;
 
@@ -89,7 +89,7 @@ impl ClearedLegacy {
 
 impl Engine {
     /// The archives beside the store.
-    pub fn legacy(&self) -> Result<Vec<LegacyArchive>, Error> {
+    pub fn legacy(&self) -> Result<Vec<LegacyArchive>> {
         let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(Vec::new()) };
         let mut archives = Vec::new();
         for entry in dir.entries()? {
@@ -101,14 +101,14 @@ impl Engine {
     }
 
     /// The archives in which nothing was changed since `cutoff`, in seconds since 1970.
-    pub fn stale_legacy(&self, cutoff: f64) -> Result<Vec<LegacyArchive>, Error> {
+    pub fn stale_legacy(&self, cutoff: f64) -> Result<Vec<LegacyArchive>> {
         let mut archives = self.legacy()?;
         archives.retain(|archive| archive.mtime < cutoff);
         Ok(archives)
     }
 
     /// Removes one archive; resume records in it move back beside the store.
-    pub fn remove_legacy(&self, name: &OsStr) -> Result<RemovedLegacy, Error> {
+    pub fn remove_legacy(&self, name: &OsStr) -> Result<RemovedLegacy> {
         let is_archive =
             name.as_bytes().starts_with(b"legacy-") && !name.as_bytes().contains(&b'/');
         let found = layout::open_base(&self.base())?;
@@ -122,7 +122,7 @@ impl Engine {
 
     /// Removes all archives, and the repositories of version 1 that stand beside the store; resume records move
     /// back there. One that cannot be removed does not keep the others.
-    pub fn clear_legacy(&self) -> Result<ClearedLegacy, Error> {
+    pub fn clear_legacy(&self) -> Result<ClearedLegacy> {
         let mut cleared = ClearedLegacy::default();
         let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(cleared) };
         match base::finish_leaving(&dir) {
@@ -147,7 +147,7 @@ impl Engine {
     }
 
     /// Repositories of version 1 that stand beside the store: an old Hermes still works there.
-    pub fn pre_v2_projects(&self) -> Result<Vec<PreV2Project>, Error> {
+    pub fn pre_v2_projects(&self) -> Result<Vec<PreV2Project>> {
         let Some((_, dir)) = layout::open_base(&self.base())? else { return Ok(Vec::new()) };
         // A store that cannot be read knows nothing about them.
         let store = self.open_for_reading().ok().flatten();
@@ -175,11 +175,7 @@ impl Engine {
     }
 
     /// The repositories of version 1 beside the store that go by these limits, and by which rule.
-    pub fn pre_v2_to_go(
-        &self,
-        limits: &Limits,
-        now: f64,
-    ) -> Result<Vec<(PreV2Project, Rule)>, Error> {
+    pub fn pre_v2_to_go(&self, limits: &Limits, now: f64) -> Result<Vec<(PreV2Project, Rule)>> {
         let days = limits.retention_days.unwrap_or(0);
         let cutoff = now - f64::from(days) * DAY;
         let rule = |old: &PreV2Project| {
@@ -200,7 +196,7 @@ impl Engine {
     }
 
     /// Removes a repository of version 1 that stands beside the store; returns its bytes.
-    pub fn remove_pre_v2(&self, project: &ProjectId) -> Result<u64, Error> {
+    pub fn remove_pre_v2(&self, project: &ProjectId) -> Result<u64> {
         let missing = || Error::NoSuchArchive { name: project.to_string() };
         let (_, dir) = layout::open_base(&self.base())?.ok_or_else(missing)?;
         let name = CString::new(project.as_str()).map_err(|_| missing())?;
@@ -211,7 +207,7 @@ impl Engine {
     }
 }
 
-fn describe(base_dir: &Dir, name: &CString) -> Result<LegacyArchive, Error> {
+fn describe(base_dir: &Dir, name: &CString) -> Result<LegacyArchive> {
     let archive = base_dir.open_dir(name.as_c_str())?;
     let (mut repositories, mut other) = (0, Vec::new());
     for entry in archive.entries()? {

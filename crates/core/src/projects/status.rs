@@ -10,7 +10,7 @@ use crate::cleanup::due::CleaningRecord;
 use crate::cleanup::holdings::{Lengths, ProjectCost, costs};
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
-use crate::error::Error;
+use crate::error::Result;
 use crate::projects::legacy::{LegacyArchive, PreV2Project};
 
 /// How many files of a project are named as the ones that take most.
@@ -75,7 +75,7 @@ pub struct ProjectStatus {
 
 impl Engine {
     /// The state of the store; with `costs`, which takes a walk over all objects, also what costs the disk.
-    pub fn status(&self, costs: bool, progress: &dyn Progress) -> Result<StoreStatus, Error> {
+    pub fn status(&self, costs: bool, progress: &dyn Progress) -> Result<StoreStatus> {
         let mut status = StoreStatus {
             base: self.base(),
             legacy: self.legacy()?,
@@ -125,7 +125,7 @@ fn measure(
     store: &OpenStore,
     projects: &[crate::cleanup::ProjectFacts],
     progress: &dyn Progress,
-) -> Result<Vec<ProjectCost>, Error> {
+) -> Result<Vec<ProjectCost>> {
     let lengths = Lengths::read(&store.dirs, &store.objects)?;
     let go_on = |done| progress.goes_on(done);
     costs(&store.objects, &lengths, projects, NAMED_FILES, &go_on)

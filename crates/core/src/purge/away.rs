@@ -11,7 +11,7 @@ use herma_store::{ObjectId, ProjectId, gc};
 use crate::cleanup::room::purging;
 use crate::engine::open::project_ids;
 use crate::engine::{Engine, Progress, Project};
-use crate::error::Error;
+use crate::error::Result;
 use crate::purge::Purged;
 use crate::records::doomed;
 use crate::repair::verify::{VerifyOptions, verify_store};
@@ -37,7 +37,7 @@ impl Project {
         contents: &BTreeSet<ObjectId>,
         purged: &mut Purged,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let litter = Litter::look(dirs)?;
         if contents.is_empty() && litter.is_empty() {
             return Ok(());
@@ -76,7 +76,7 @@ impl Project {
 
 impl Engine {
     /// A purge that was begun and not finished, if there is one and nobody is at it.
-    pub fn interrupted_purge(&self) -> Result<Option<InterruptedPurge>, Error> {
+    pub fn interrupted_purge(&self) -> Result<Option<InterruptedPurge>> {
         let Some(store) = self.open_for_reading()? else { return Ok(None) };
         let mut projects = Vec::new();
         for project in project_ids(&store)? {
@@ -96,7 +96,7 @@ impl Engine {
         &self,
         dirs: &StoreDirs,
         progress: &dyn Progress,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         if doomed::read(dirs)?.is_empty() {
             return Ok(false);
         }
@@ -110,7 +110,7 @@ impl Engine {
         dirs: &StoreDirs,
         litter: &Litter,
         progress: &dyn Progress,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>> {
         if !litter.may_be_needed() {
             return Ok(Vec::new());
         }

@@ -9,13 +9,13 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::history::History;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::Result;
 use crate::purge::rewrite::Rewriter;
 use crate::records::purge::RefMove;
 use crate::types::message::Message;
 
 /// Gives checkpoints that only Hermes's ref holds refs of their own, so that the ref can move without them.
-pub(crate) fn own_refs(store: &OpenStore, project: &ProjectId) -> Result<History, Error> {
+pub(crate) fn own_refs(store: &OpenStore, project: &ProjectId) -> Result<History> {
     let history = History::load(store, project)?;
     for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
         let name = checkpoint_ref(project, entry.sequence);
@@ -29,7 +29,7 @@ pub(crate) fn plan_refs(
     store: &OpenStore,
     project: &ProjectId,
     rewriter: &mut Rewriter<'_, '_>,
-) -> Result<(Vec<RefMove>, Option<RefMove>), Error> {
+) -> Result<(Vec<RefMove>, Option<RefMove>)> {
     let mut moves = Vec::new();
     let mut plan = |name: String, old: ObjectId, new: ObjectId| {
         if old != new {

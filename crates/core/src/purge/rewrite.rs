@@ -16,7 +16,7 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
 
 use super::search::{Contents, Place, at_paths};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::types::message;
 use crate::types::message::Message;
 
@@ -33,11 +33,7 @@ pub(crate) struct Selection<'a> {
 
 impl Selection<'_> {
     /// What of a tree goes, sorted by path.
-    pub(crate) fn of_tree(
-        &mut self,
-        objects: &Objects,
-        tree: ObjectId,
-    ) -> Result<Vec<Place>, Error> {
+    pub(crate) fn of_tree(&mut self, objects: &Objects, tree: ObjectId) -> Result<Vec<Place>> {
         let mut found = at_paths(objects, tree, &self.paths)?;
         found.extend(self.contents.below(tree)?.iter().cloned());
         found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -96,7 +92,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
     }
 
     /// What becomes of a commit. One that cannot be read, or whose tree cannot, stays what it is.
-    pub(crate) fn commit(&mut self, id: ObjectId) -> Result<ObjectId, Error> {
+    pub(crate) fn commit(&mut self, id: ObjectId) -> Result<ObjectId> {
         let mut pending = vec![id];
         while let Some(next) = pending.last().copied() {
             if self.commits.contains_key(&next) {
@@ -135,7 +131,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         (changed, self.cuts)
     }
 
-    fn rewrite(&mut self, id: ObjectId, mut commit: Commit) -> Result<ObjectId, Error> {
+    fn rewrite(&mut self, id: ObjectId, mut commit: Commit) -> Result<ObjectId> {
         let extra = Message::parse(&commit.message).extra;
         let state = match self.state(commit.tree, extra) {
             Err(e) if e.kind() == ErrorKind::Damaged => return Ok(id),
@@ -163,7 +159,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         Ok(new)
     }
 
-    fn state(&mut self, tree: ObjectId, extra: Option<ObjectId>) -> Result<NewState, Error> {
+    fn state(&mut self, tree: ObjectId, extra: Option<ObjectId>) -> Result<NewState> {
         if let Some(known) = self.states.get(&(tree, extra)) {
             return Ok(known.clone());
         }
@@ -186,7 +182,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         extra: Option<ObjectId>,
         going: &[Place],
         purged: Vec<RelPath>,
-    ) -> Result<NewState, Error> {
+    ) -> Result<NewState> {
         let receipt = match extra.map(|extra| self.read_receipt(&extra)).transpose() {
             // What cannot be read cannot be made again; restores know how to do without.
             Err(e) if e.kind() == ErrorKind::Damaged => None,
@@ -230,7 +226,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         above.chain(empty).filter(goes).collect()
     }
 
-    fn read_receipt(&self, extra: &ObjectId) -> Result<ReceiptParts, Error> {
+    fn read_receipt(&self, extra: &ObjectId) -> Result<ReceiptParts> {
         let mut parts = ReceiptParts::default();
         for entry in self.objects.read_tree(extra)? {
             match &entry.name[..] {
@@ -248,7 +244,7 @@ impl<'a, 'w> Rewriter<'a, 'w> {
         modes: Option<ObjectId>,
         going: &[Place],
         directories: usize,
-    ) -> Result<ObjectId, Error> {
+    ) -> Result<ObjectId> {
         let mut entries = receipt.others.clone();
         if let Some(modes) = modes {
             entries.push((EntryMode::Directory, b"modes".to_vec(), modes));

@@ -25,7 +25,7 @@ use crate::cleanup::room::store_bytes;
 use crate::engine::lock::{carry_out, lock_project};
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, Progress, Project};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::purge::refs::{own_refs, plan_refs};
 use crate::purge::rewrite::{Rewriter, Selection};
 use crate::purge::search::Contents;
@@ -55,7 +55,7 @@ impl Operation<'_> {
     }
 
     /// Refuses while a restore is half way: its journal names checkpoints.
-    fn check_finished(&self, project: &ProjectId) -> Result<(), Error> {
+    fn check_finished(&self, project: &ProjectId) -> Result<()> {
         if records_of(&self.store, project)?.0.is_none() {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Operation<'_> {
     }
 
     /// The project as it is, if it can be looked at: a purge does not fail for it.
-    fn present_if_readable(&self) -> Result<Option<Present>, Error> {
+    fn present_if_readable(&self) -> Result<Option<Present>> {
         let history = self.load_history()?;
         match self.look(&history) {
             Err(e) if e.kind() == ErrorKind::Cancelled => Err(e),
@@ -79,12 +79,12 @@ impl Operation<'_> {
         }
     }
 
-    pub(crate) fn plan_purge(&self, request: &PurgeRequest) -> Result<PurgePlan, Error> {
+    pub(crate) fn plan_purge(&self, request: &PurgeRequest) -> Result<PurgePlan> {
         Ok(self.survey(request)?.plan)
     }
 
     /// What there is of what is to go.
-    fn survey(&self, request: &PurgeRequest) -> Result<Survey, Error> {
+    fn survey(&self, request: &PurgeRequest) -> Result<Survey> {
         let present = self.present_if_readable()?;
         let mut survey = Survey::take(&self.store, &self.id, request, self.progress)?;
         let plan = &mut survey.plan;
@@ -94,7 +94,7 @@ impl Operation<'_> {
     }
 
     /// Makes the checkpoints again that hold what is to go, and moves their refs.
-    fn rewrite(&self, request: &PurgeRequest) -> Result<Purged, Error> {
+    fn rewrite(&self, request: &PurgeRequest) -> Result<Purged> {
         let store = &self.store;
         let mut projects = BTreeSet::from([self.id.clone()]);
         if request.copies == Copies::GoFromEverywhere {
@@ -141,7 +141,7 @@ pub(crate) fn purge(
     project: &Project,
     request: &PurgeRequest,
     progress: &dyn Progress,
-) -> Result<Purged, Error> {
+) -> Result<Purged> {
     let engine = &project.engine;
     let dirs = engine.open_for_cleaning()?;
     let dirs = dirs.ok_or_else(|| Error::NoStore(engine.store_dir()))?;
@@ -162,7 +162,7 @@ pub(crate) fn purge(
 
 impl Engine {
     /// What may hold anything and is left alone by everybody.
-    fn not_searched(&self, dirs: &StoreDirs) -> Result<Vec<PathBuf>, Error> {
+    fn not_searched(&self, dirs: &StoreDirs) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let set_aside = dirs.herma().and_then(|herma| herma.dir.open_dir("set-aside").ok());
         if let Some(set_aside) = set_aside
@@ -194,7 +194,7 @@ impl<'p> Change<'p> {
         project: &'p ProjectId,
         writer: &PackWriter<'_>,
         selection: Selection<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let history = own_refs(store, project)?;
         let shallow = store.dirs.shallow().read()?;
         let mut rewriter = Rewriter::new(&store.objects, writer, selection, shallow);
@@ -216,7 +216,7 @@ impl<'p> Change<'p> {
     }
 }
 
-pub(crate) fn check(request: &PurgeRequest) -> Result<(), Error> {
+pub(crate) fn check(request: &PurgeRequest) -> Result<()> {
     if request.paths.is_empty() || request.paths.iter().any(RelPath::is_root) {
         return Err(Error::PurgeOfAll);
     }

@@ -15,7 +15,7 @@ use herma_store::{ObjectId, ProjectId, RelPath};
 use crate::engine::history::History;
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Progress, Stage};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::purge::search::{Contents, Place, at_paths};
 use crate::purge::{Copies, CopyFound, PathFound, PurgePlan, PurgeRequest};
 
@@ -39,7 +39,7 @@ impl Survey {
         own: &ProjectId,
         request: &PurgeRequest,
         progress: &dyn Progress,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         progress.stage(Stage::Marking);
         let mut survey = Self { plan: PurgePlan::default(), concerned: BTreeSet::new() };
         let mut paths = request.paths.clone();
@@ -66,7 +66,7 @@ impl Survey {
         store: &OpenStore,
         own: &ProjectId,
         paths: &[RelPath],
-    ) -> Result<(BTreeSet<ObjectId>, BTreeSet<u64>), Error> {
+    ) -> Result<(BTreeSet<ObjectId>, BTreeSet<u64>)> {
         let mut contents = BTreeSet::new();
         let mut sequences = BTreeSet::new();
         let mut of_path: BTreeMap<&RelPath, (usize, BTreeSet<ObjectId>)> =
@@ -114,7 +114,7 @@ impl Survey {
         paths: &[RelPath],
         contents: &BTreeSet<ObjectId>,
         going: &mut BTreeSet<(ProjectId, u64)>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if contents.is_empty() {
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl Survey {
     }
 
     /// The checkpoints of a project that can be read; the others are noted.
-    fn readable(&mut self, store: &OpenStore, project: &ProjectId) -> Result<Vec<Seen>, Error> {
+    fn readable(&mut self, store: &OpenStore, project: &ProjectId) -> Result<Vec<Seen>> {
         let history = History::load(store, project)?;
         let mut seen = Vec::new();
         for entry in history.entries {
@@ -171,8 +171,8 @@ impl Survey {
         &mut self,
         project: &ProjectId,
         sequence: u64,
-        read: Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
+        read: Result<T>,
+    ) -> Result<Option<T>> {
         match read {
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 self.plan.unreadable.push(checkpoint_ref(project, sequence));
@@ -194,7 +194,7 @@ fn dropped(
     store: &OpenStore,
     paths: &[RelPath],
     progress: &dyn Progress,
-) -> Result<BTreeSet<ObjectId>, Error> {
+) -> Result<BTreeSet<ObjectId>> {
     let go_on = |done| progress.goes_on(done);
     let mut walk = Walk::new(&store.objects, store.dirs.shallow().read()?, &go_on);
     walk.refs(&store.dirs.refs().list("refs")?.refs)?;

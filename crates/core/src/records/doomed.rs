@@ -10,7 +10,7 @@ use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::read_record;
 
 const FILE: &str = "purging";
@@ -20,7 +20,7 @@ const MAX_SIZE: u64 = 41 << 20;
 const MAX_INDEX: u64 = 256 << 20;
 
 /// The contents that are to go. What is no id is skipped: a torn list is one that was never acted on.
-pub(crate) fn read(dirs: &StoreDirs) -> Result<BTreeSet<ObjectId>, Error> {
+pub(crate) fn read(dirs: &StoreDirs) -> Result<BTreeSet<ObjectId>> {
     let Some(herma) = dirs.herma() else { return Ok(BTreeSet::new()) };
     let bytes = read_record(&herma.dir, FILE, MAX_SIZE)?.unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');
@@ -29,7 +29,7 @@ pub(crate) fn read(dirs: &StoreDirs) -> Result<BTreeSet<ObjectId>, Error> {
 
 /// Removes Hermes's indexes that name one of these contents. They are only caches, but a git that believes
 /// one would not store a file again of which the content is gone, and then fail to save for ever.
-pub(crate) fn forget_indexes(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<(), Error> {
+pub(crate) fn forget_indexes(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<()> {
     let Ok(indexes) = dirs.store().open_dir("indexes") else { return Ok(()) };
     for entry in indexes.entries()? {
         // What is no file, or larger than any index, was not written by Hermes.
@@ -43,7 +43,7 @@ pub(crate) fn forget_indexes(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) ->
 }
 
 /// Adds contents, durably.
-pub(crate) fn add(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<(), Error> {
+pub(crate) fn add(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<()> {
     let mut all = read(dirs)?;
     let before = all.len();
     all.extend(contents);
@@ -54,7 +54,7 @@ pub(crate) fn add(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<(),
 }
 
 /// Makes this the list.
-pub(crate) fn write(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<(), Error> {
+pub(crate) fn write(dirs: &StoreDirs, contents: &BTreeSet<ObjectId>) -> Result<()> {
     let herma = dirs.for_writing()?;
     if contents.is_empty() {
         match herma.dir.remove_file(FILE) {

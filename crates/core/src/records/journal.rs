@@ -8,7 +8,7 @@ use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::undo::{Move, UndoRecord};
 use crate::records::{Version, encode, read_record};
 use crate::types::asked::RestoreOptions;
@@ -41,7 +41,7 @@ impl Journal {
     /// Reads the journal of a project; `None` if no restore is in progress. One that cannot be read
     /// counts as none: after a power cut it was never synced, so no file was changed under it. A damaged one is told of by
     /// `verify` and by `repair`, with `Journal::safety_in`.
-    pub fn read(dir: &Dir) -> Result<Option<Self>, Error> {
+    pub fn read(dir: &Dir) -> Result<Option<Self>> {
         let bytes = read_record(dir, FILE, 16 << 20)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
     }
@@ -59,12 +59,12 @@ impl Journal {
     }
 
     /// Makes the journal durable.
-    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
+    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<()> {
         Ok(write_file(tmp, dir, FILE, &encode(self), Durability::Synced)?)
     }
 
     /// Closes the journal: the restore is complete.
-    pub fn close(dir: &Dir) -> Result<(), Error> {
+    pub fn close(dir: &Dir) -> Result<()> {
         match dir.remove_file(FILE) {
             Ok(()) => Ok(dir.sync()?),
             Err(e) if e.is_not_found() => Ok(()),

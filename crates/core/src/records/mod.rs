@@ -14,7 +14,7 @@ use herma_fs::{Dir, Errno};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::Result;
 
 /// The version of a record: what says another one is not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub(crate) const LOOK: &str = "look";
 
 /// Reads a small file of a project's own state. Something else in its place, or more than any record
 /// has, is a damaged record and counts as none.
-pub(crate) fn read_record(dir: &Dir, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn read_record(dir: &Dir, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
     match dir.read_opt(name, limit) {
         Err(e) if matches!(e.errno(), Some(Errno::FBIG | Errno::INVAL | Errno::LOOP)) => Ok(None),
         other => Ok(other?),

@@ -11,7 +11,7 @@ use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::read_record;
 
 const FILE: &str = "purge";
@@ -50,7 +50,7 @@ struct Form {
 
 impl PurgeRecord {
     /// Reads the record; a missing one, or one that makes no sense, says that nothing is to be done.
-    pub(crate) fn read(state: &Dir) -> Result<Option<Self>, Error> {
+    pub(crate) fn read(state: &Dir) -> Result<Option<Self>> {
         let bytes = read_record(state, FILE, MAX_SIZE)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
     }
@@ -75,7 +75,7 @@ impl PurgeRecord {
     }
 
     /// Makes the record durable.
-    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<(), Error> {
+    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
         write_file(tmp, state, FILE, &self.encode(), Durability::Synced)?;
         Ok(())
     }
@@ -93,7 +93,7 @@ impl PurgeRecord {
     }
 
     /// Removes the record: all of it was done.
-    pub(crate) fn close(state: &Dir) -> Result<(), Error> {
+    pub(crate) fn close(state: &Dir) -> Result<()> {
         match state.remove_file(FILE) {
             Err(e) if !e.is_not_found() => return Err(e.into()),
             _ => {}
@@ -103,7 +103,7 @@ impl PurgeRecord {
 }
 
 /// Which commits became which, in every purge there was.
-pub(crate) fn read_rewritten(state: &Dir) -> Result<BTreeMap<ObjectId, ObjectId>, Error> {
+pub(crate) fn read_rewritten(state: &Dir) -> Result<BTreeMap<ObjectId, ObjectId>> {
     let bytes = read_record(state, REWRITTEN, MAX_SIZE)?.unwrap_or_default();
     Ok(parse_rewritten(&bytes))
 }
@@ -129,7 +129,7 @@ pub(crate) fn add_rewritten(
     tmp: &Dir,
     state: &Dir,
     commits: &BTreeMap<ObjectId, ObjectId>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut all = read_rewritten(state)?;
     for new in all.values_mut() {
         if let Some(newer) = commits.get(new) {

@@ -13,7 +13,7 @@ use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::{Version, encode, read_record};
 
 const FILE: &str = "undo";
@@ -62,7 +62,7 @@ pub enum Move {
 
 impl UndoRecord {
     /// Reads the record; a missing or damaged one says that nothing was restored yet.
-    pub fn read(dir: &Dir) -> Result<Self, Error> {
+    pub fn read(dir: &Dir) -> Result<Self> {
         let bytes = read_record(dir, FILE, 1 << 20)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)).unwrap_or_default())
     }
@@ -73,7 +73,7 @@ impl UndoRecord {
     }
 
     /// Makes the record durable.
-    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<(), Error> {
+    pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<()> {
         Ok(write_file(tmp, dir, FILE, &encode(self), Durability::Synced)?)
     }
 

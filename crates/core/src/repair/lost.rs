@@ -11,7 +11,7 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::history::History;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::Result;
 use crate::repair::Repair;
 use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::repair::refs::RepairedRef;
@@ -22,7 +22,7 @@ const MAX_CHECKPOINTS_BEHIND: usize = 100_000;
 
 impl Repair<'_> {
     /// Creates refs again that were lost, and the refs of receipts that are missing.
-    pub(super) fn repair_lost(&mut self) -> Result<(), Error> {
+    pub(super) fn repair_lost(&mut self) -> Result<()> {
         for project in known_ids(&self.store)? {
             let store = &self.store;
             if lost_refs(store, &project)?.is_empty() && missing_extras(store, &project)?.is_empty()
@@ -46,7 +46,7 @@ impl Repair<'_> {
 }
 
 /// The commits that lost refs named and that the store does not have.
-pub(crate) fn missing_commits(store: &OpenStore) -> Result<Vec<ObjectId>, Error> {
+pub(crate) fn missing_commits(store: &OpenStore) -> Result<Vec<ObjectId>> {
     let mut missing = Vec::new();
     for project in known_ids(store)? {
         let lost = lost_refs(store, &project)?.into_iter().map(|lost| lost.id);
@@ -59,7 +59,7 @@ pub(crate) fn missing_commits(store: &OpenStore) -> Result<Vec<ObjectId>, Error>
 pub(crate) fn missing_extras(
     store: &OpenStore,
     project: &ProjectId,
-) -> Result<Vec<(String, ObjectId)>, Error> {
+) -> Result<Vec<(String, ObjectId)>> {
     let refs = store.dirs.refs();
     let there: HashSet<String> = {
         let listing = refs.list_where(&format!("refs/herma/{project}"), &is_extra)?;
@@ -85,7 +85,7 @@ pub(crate) fn missing_extras(
 
 /// Checkpoints whose parent is gone although nothing says that history ends there: git would call that damage, and a
 /// collection would look for the parent for ever.
-pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec<ObjectId>, Error> {
+pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec<ObjectId>> {
     let history = History::load(store, project)?;
     // ORDER: after the history, because a dropping writes this first.
     let shallow = store.dirs.shallow().read()?;
@@ -107,11 +107,7 @@ fn made_again(name: String, sequence: Option<u64>, id: ObjectId) -> RepairedRef 
 }
 
 /// Creates what a lost ref named, if it is there.
-fn bring_back(
-    store: &OpenStore,
-    lost: LostRef,
-    history: &History,
-) -> Result<Vec<RepairedRef>, Error> {
+fn bring_back(store: &OpenStore, lost: LostRef, history: &History) -> Result<Vec<RepairedRef>> {
     let (refs, project) = (store.dirs.refs(), &history.project);
     let id = as_rewritten(store, project, lost.id)?;
     let is_readable = store.objects.read_commit(&id).is_ok();
@@ -151,7 +147,7 @@ fn create_checkpoint(
     project: &ProjectId,
     sequence: u64,
     id: ObjectId,
-) -> Result<RepairedRef, Error> {
+) -> Result<RepairedRef> {
     let refs = store.dirs.refs();
     let (name, extra) = (checkpoint_ref(project, sequence), extra_ref(project, sequence));
     let receipt = receipt_in(store, &id).filter(|_| refs.read(&extra).is_ok_and(|id| id.is_none()));
@@ -164,12 +160,12 @@ fn create_checkpoint(
 }
 
 /// What a commit became if something was purged from it since.
-fn as_rewritten(store: &OpenStore, project: &ProjectId, id: ObjectId) -> Result<ObjectId, Error> {
+fn as_rewritten(store: &OpenStore, project: &ProjectId, id: ObjectId) -> Result<ObjectId> {
     Ok(store.rewritten(project)?.get(&id).copied().unwrap_or(id))
 }
 
 /// The number of a checkpoint that lost it: the first free one after its parent, or after those that are older.
-fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64, Error> {
+fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64> {
     let commit = store.objects.read_commit(&id)?;
     let own: Vec<_> = history.entries.iter().filter(|entry| entry.has_ref).collect();
     let parent = own.iter().find(|entry| commit.parents.first() == Some(&entry.id));
@@ -184,7 +180,7 @@ fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64, 
 }
 
 /// Gives a project refs again that has none: everything its own state remembers, and what is behind it.
-fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedRef>, Error> {
+fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedRef>> {
     let shallow = store.dirs.shallow().read()?;
     let mut order: Vec<ObjectId> = Vec::new();
     let mut known: HashSet<ObjectId> = HashSet::new();

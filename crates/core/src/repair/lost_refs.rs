@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, ids_below, own_state, project_ids};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::records::step::log::StepLog;
 use crate::repair::refs::misled_refs;
 use crate::restore::interrupted::records_of;
@@ -65,7 +65,7 @@ impl LostKind {
 impl Engine {
     /// Refuses to go on where refs are missing or cannot be read: what they kept would be deleted as if nothing
     /// needed it. Then writes down which refs there are, for the next time.
-    pub(crate) fn check_refs(&self) -> Result<(), Error> {
+    pub(crate) fn check_refs(&self) -> Result<()> {
         let store = self.open_for_writing()?;
         refuse_lost(&store)?;
         for project in project_ids(&store)? {
@@ -81,7 +81,7 @@ impl Engine {
 }
 
 /// Fails where refs are missing or cannot be read.
-pub(crate) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
+pub(crate) fn refuse_lost(store: &OpenStore) -> Result<()> {
     let mut missing = misplaced(&store.dirs)?;
     if missing.is_empty() {
         missing = store.dirs.refs().list("refs")?.broken;
@@ -103,7 +103,7 @@ pub(crate) fn refuse_lost(store: &OpenStore) -> Result<(), Error> {
 }
 
 /// Directories of refs that are missing, or are something else.
-pub(crate) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>, Error> {
+pub(crate) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for path in DIRECTORIES {
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -124,7 +124,7 @@ pub(crate) fn misplaced(dirs: &StoreDirs) -> Result<Vec<String>, Error> {
 }
 
 /// All projects, also those of which nothing is left but their own state.
-pub(crate) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error> {
+pub(crate) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>> {
     let mut ids = project_ids(store)?;
     if let Some(herma) = store.dirs.herma() {
         for entry in herma.projects.entries()? {
@@ -138,7 +138,7 @@ pub(crate) fn known_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>, Error>
 }
 
 /// The refs of a project that ought to be there and are not.
-pub(crate) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>, Error> {
+pub(crate) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>> {
     let roll = Roll::read(&store.dirs, project);
     let mut lost = match &roll {
         Some(roll) => lost_by_roll(store, project, roll)?,
@@ -151,11 +151,7 @@ pub(crate) fn lost_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<Lo
 }
 
 /// What is on the roll and has no ref.
-fn lost_by_roll(
-    store: &OpenStore,
-    project: &ProjectId,
-    roll: &Roll,
-) -> Result<Vec<LostRef>, Error> {
+fn lost_by_roll(store: &OpenStore, project: &ProjectId, roll: &Roll) -> Result<Vec<LostRef>> {
     if roll.refs.is_empty() {
         return Ok(Vec::new());
     }
@@ -195,7 +191,7 @@ fn kind_of(name: &str, project: &ProjectId) -> LostKind {
 }
 
 /// Pins and names of checkpoints that are none, where no roll says more: a killed save or dropping leaves them, too.
-fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>, Error> {
+fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>> {
     let refs = store.dirs.refs();
     let pins = format!("refs/herma-pins/{project}");
     let mut labels = refs.list(&pins)?.refs;
@@ -224,7 +220,7 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
 }
 
 /// A project that was saved and has neither refs nor a roll.
-fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostRef>, Error> {
+fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostRef>> {
     if !matches!(store.read_record(project), Ok(Some(_))) {
         return Ok(None);
     }
@@ -242,10 +238,7 @@ fn lost_by_record(store: &OpenStore, project: &ProjectId) -> Result<Option<LostR
 }
 
 /// The commits that a project's own state still names and that can be read, the newest last.
-pub(crate) fn saved_commits(
-    store: &OpenStore,
-    project: &ProjectId,
-) -> Result<Vec<ObjectId>, Error> {
+pub(crate) fn saved_commits(store: &OpenStore, project: &ProjectId) -> Result<Vec<ObjectId>> {
     let Some(state) = own_state(store, project)? else { return Ok(Vec::new()) };
     let mut ids = BTreeSet::new();
     ids.extend(StatCache::read(&state).and_then(|cache| cache.header().checkpoint));

@@ -31,7 +31,7 @@ use herma_store::{ObjectId, ProjectId, layout};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, project_ids, stamp};
 use crate::engine::{Engine, Progress, Stage};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::repair::lost::{missing_commits, missing_cuts};
 use crate::repair::refs::{RepairedRecord, RepairedRef, missing_candidates};
 use crate::repair::verify::{Verified, VerifyOptions, verify_store};
@@ -103,7 +103,7 @@ pub(crate) struct Repair<'r> {
 
 impl Engine {
     /// Mends what can be mended. Checkpoints can be saved and restored meanwhile.
-    pub fn repair(&self, progress: &dyn Progress) -> Result<Repaired, Error> {
+    pub fn repair(&self, progress: &dyn Progress) -> Result<Repaired> {
         let base_dir = match layout::open_base(&self.base())? {
             Some((_, base_dir)) if base_dir.stat_opt("store")?.is_some() => base_dir,
             _ => return Err(Error::NoStore(self.store_dir())),
@@ -121,7 +121,7 @@ impl Engine {
 }
 
 impl Repair<'_> {
-    fn run(mut self) -> Result<Repaired, Error> {
+    fn run(mut self) -> Result<Repaired> {
         (self.done.settings, self.done.excludes) = layout::complete_again(&self.store.dirs)?;
         self.repair_state()?;
         self.progress.stage(Stage::Verifying);
@@ -154,12 +154,12 @@ impl Repair<'_> {
         Ok(self.done)
     }
 
-    fn lock(&self, project: &ProjectId) -> Result<Guard, Error> {
+    fn lock(&self, project: &ProjectId) -> Result<Guard> {
         lock_project(&self.store.dirs, project, self.engine.options.settings.lock_wait)
     }
 
     /// Says again where history ends, where that was lost.
-    fn repair_cuts(&mut self) -> Result<(), Error> {
+    fn repair_cuts(&mut self) -> Result<()> {
         let mut missing = Vec::new();
         for project in project_ids(&self.store)? {
             missing.extend(missing_cuts(&self.store, &project)?);
@@ -174,7 +174,7 @@ impl Repair<'_> {
     }
 
     /// Brings packs with these objects back out of the trash; tells whether there were any.
-    fn bring_back(&mut self, wanted: &[ObjectId]) -> Result<bool, Error> {
+    fn bring_back(&mut self, wanted: &[ObjectId]) -> Result<bool> {
         let packs = recover::bring_back(&self.store.dirs, wanted, &self.set_aside)?;
         let has_found = !packs.is_empty();
         self.done.packs.extend(packs);
@@ -183,7 +183,7 @@ impl Repair<'_> {
 
     /// Reads the whole store, and again as long as packs can be mended or brought back. Returns the objects that are missing or
     /// damaged in the end.
-    fn mend_packs(&mut self) -> Result<Vec<ObjectId>, Error> {
+    fn mend_packs(&mut self) -> Result<Vec<ObjectId>> {
         let all = VerifyOptions { read_data: true, project: None };
         let mut rounds = 0..MAX_ROUNDS;
         loop {
@@ -201,7 +201,7 @@ impl Repair<'_> {
     }
 
     /// Makes the index of a pack again, or saves what is whole in it and sets it aside; tells whether it did.
-    fn mend_pack(&mut self, DamagedPack { pack, fault, .. }: &DamagedPack) -> Result<bool, Error> {
+    fn mend_pack(&mut self, DamagedPack { pack, fault, .. }: &DamagedPack) -> Result<bool> {
         let (dirs, set_aside) = (&self.store.dirs, &self.set_aside);
         let directory = dirs.objects().open_dir("pack")?;
         if *fault != PackFault::Pack
@@ -217,7 +217,7 @@ impl Repair<'_> {
     }
 
     /// Sets files of single objects aside that do not hold these: an older Hermes made them.
-    fn set_loose_aside(&self, damaged: &[ObjectId]) -> Result<(), Error> {
+    fn set_loose_aside(&self, damaged: &[ObjectId]) -> Result<()> {
         for id in damaged.iter().map(|id| id.to_hex()) {
             let (fan, name) = id.split_at(2);
             if let Ok(fan) = self.store.dirs.objects().open_dir(fan)
@@ -231,7 +231,7 @@ impl Repair<'_> {
 
     /// Stores again what projects on disk still have of these objects: their files, and the directories that follow from
     /// them; or else whatever the store does not have. Returns how many of these objects there were.
-    fn store_again(&self, damaged: &[ObjectId], takes_all: bool) -> Result<u64, Error> {
+    fn store_again(&self, damaged: &[ObjectId], takes_all: bool) -> Result<u64> {
         if damaged.is_empty() {
             return Ok(0);
         }

@@ -22,7 +22,7 @@ use herma_store::{ObjectId, ProjectId};
 use crate::directory::Identity;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, project_ids};
-use crate::error::Error;
+use crate::error::Result;
 use crate::repair::Repair;
 use crate::repair::verify::{OUR_REFS, other_extra, record_problem};
 use crate::save::receipts::receipt_in;
@@ -56,7 +56,7 @@ pub struct RepairedRecord {
 
 impl Repair<'_> {
     /// Sets refs aside that cannot be read, and makes those again of which it is known what they named.
-    pub(super) fn repair_refs(&mut self) -> Result<(), Error> {
+    pub(super) fn repair_refs(&mut self) -> Result<()> {
         for prefix in OUR_REFS {
             for name in self.store.dirs.refs().list(prefix)?.broken {
                 let project = project_in(&name);
@@ -77,7 +77,7 @@ impl Repair<'_> {
     }
 
     /// Writes records of projects again that cannot be read or hold values of the wrong type.
-    pub(super) fn repair_records(&mut self) -> Result<(), Error> {
+    pub(super) fn repair_records(&mut self) -> Result<()> {
         for project in project_ids(&self.store)? {
             if record_problem(&self.store, &project).is_none() {
                 continue;
@@ -94,7 +94,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    fn correct(&self, (name, named, right): WrongRef) -> Result<RepairedRef, Error> {
+    fn correct(&self, (name, named, right): WrongRef) -> Result<RepairedRef> {
         let set_aside = match self.put_aside(&name, true) {
             // It is one of many in one file.
             Err(StoreError::Fs(e)) if e.is_not_found() => "packed-refs".to_owned(),
@@ -117,7 +117,7 @@ impl Repair<'_> {
         }
     }
 
-    fn repair_ref(&self, name: &str) -> Result<Option<RepairedRef>, Error> {
+    fn repair_ref(&self, name: &str) -> Result<Option<RepairedRef>> {
         let (store, refs) = (&self.store, self.store.dirs.refs());
         // Somebody may have mended it while its lock was waited for.
         if refs.read(name).is_ok_and(|id| id.is_some()) {
@@ -149,7 +149,7 @@ impl Repair<'_> {
     }
 
     /// What a project's new record says; `None` if there are no checkpoints to remember.
-    fn salvage(&self, project: &ProjectId, bytes: &[u8]) -> Result<Option<Identity>, Error> {
+    fn salvage(&self, project: &ProjectId, bytes: &[u8]) -> Result<Option<Identity>> {
         let history = History::load(&self.store, project)?;
         if history.entries.is_empty() {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Repair<'_> {
         Ok(Some(identity))
     }
 
-    fn replace_record(&self, id: &ProjectId, new: Option<&Identity>) -> Result<String, Error> {
+    fn replace_record(&self, id: &ProjectId, new: Option<&Identity>) -> Result<String> {
         let projects = self.store.dirs.store().open_dir("projects")?;
         let name = format!("{id}.json");
         let Some(new) = new else { return Ok(self.set_aside.take(&projects, &name)?) };
@@ -187,7 +187,7 @@ fn project_in(name: &str) -> Option<ProjectId> {
 /// A ref's name, what it names, and what it should name.
 pub(crate) type WrongRef = (String, ObjectId, ObjectId);
 
-fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
+fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>> {
     let mut wrong = misled_refs(store, project)?;
     let history = History::load(store, project)?;
     wrong.extend(history.entries.iter().filter_map(|entry| {
@@ -201,7 +201,7 @@ fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, E
 
 /// Refs of a project that name what is not there, with that and with what they named as the roll has it, or else whatever
 /// tells of a checkpoint.
-pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>, Error> {
+pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>> {
     let roll = Roll::read(&store.dirs, project).unwrap_or_default();
     let is_there = |id: &ObjectId| store.objects.read_commit(id).is_ok();
     let mut misled = Vec::new();
@@ -231,7 +231,7 @@ pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<
 }
 
 /// Commits that torn refs may have named and that the store does not have.
-pub(crate) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>, Error> {
+pub(crate) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>> {
     let mut missing = Vec::new();
     for name in store.dirs.refs().list("refs/herma")?.broken {
         if let Some((project, sequence)) = checkpoint_of(&name) {
@@ -250,7 +250,7 @@ fn checkpoint_of(name: &str) -> Option<(ProjectId, u64)> {
 }
 
 /// The commit that a ref named, if the project's roll still tells; of the ref Hermes reads, the newest checkpoint.
-fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>, Error> {
+fn on_roll(store: &OpenStore, name: &str) -> Result<Option<ObjectId>> {
     let Some(project) = project_in(name) else { return Ok(None) };
     if name == mirror_ref(&project) {
         let history = History::load(store, &project)?;
@@ -270,11 +270,7 @@ fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
 }
 
 /// The commit that the ref of a checkpoint must have named, if something else tells.
-fn lost_commit(
-    store: &OpenStore,
-    project: &ProjectId,
-    sequence: u64,
-) -> Result<Option<ObjectId>, Error> {
+fn lost_commit(store: &OpenStore, project: &ProjectId, sequence: u64) -> Result<Option<ObjectId>> {
     let extra = store.dirs.refs().read(&extra_ref(project, sequence));
     let Some(extra) = extra.ok().flatten() else {
         // The receipt is unique to a checkpoint; without it there is nothing to tell them apart.
@@ -289,11 +285,7 @@ fn lost_commit(
 
 /// Commits that the ref of a checkpoint may have named: its pin tells, or the checkpoint after it, or
 /// the ref Hermes reads, behind which it is found again.
-fn candidates(
-    store: &OpenStore,
-    project: &ProjectId,
-    sequence: u64,
-) -> Result<BTreeSet<ObjectId>, Error> {
+fn candidates(store: &OpenStore, project: &ProjectId, sequence: u64) -> Result<BTreeSet<ObjectId>> {
     let refs = store.dirs.refs();
     let history = History::load(store, project)?;
     let mut found = BTreeSet::new();
@@ -315,7 +307,7 @@ fn candidates(
 }
 
 /// The directory that a version 1 repository of the project names, if it is the project's.
-fn workdir_from_legacy(base_dir: &Dir, project: &ProjectId) -> Result<Option<PathBuf>, Error> {
+fn workdir_from_legacy(base_dir: &Dir, project: &ProjectId) -> Result<Option<PathBuf>> {
     let mut places = vec![base_dir.try_clone()?];
     for entry in base_dir.entries()? {
         if base::classify(base_dir, &entry)? == Found::Archive {

@@ -11,7 +11,7 @@ use herma_store::layout::plain_file::{read_plain, what_stands_there};
 use herma_store::refs::roll;
 
 use crate::engine::open::{OpenStore, own_state};
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::journal::Journal;
 use crate::records::purge::PurgeRecord;
 use crate::records::step::{log, marks, record as step_record};
@@ -66,12 +66,12 @@ struct Unusable {
 pub(crate) fn damaged_state(
     store: &OpenStore,
     only: Option<&ProjectId>,
-) -> Result<Vec<DamagedRecord>, Error> {
+) -> Result<Vec<DamagedRecord>> {
     let found = unusable(store, only)?.into_iter();
     Ok(found.map(|one| DamagedRecord { file: one.file, what: one.what }).collect())
 }
 
-fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>, Error> {
+fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>> {
     let mut found = Vec::new();
     let Some(herma) = store.dirs.herma() else { return Ok(found) };
     for project in known_ids(store)? {
@@ -96,13 +96,8 @@ fn unusable(store: &OpenStore, only: Option<&ProjectId>) -> Result<Vec<Unusable>
     Ok(found)
 }
 
-fn look(
-    store: &OpenStore,
-    state: &Dir,
-    place: &str,
-    found: &mut Vec<Unusable>,
-) -> Result<(), Error> {
-    let mut note = |dir: &Dir, below: &str, name: &str, what: String| -> Result<(), Error> {
+fn look(store: &OpenStore, state: &Dir, place: &str, found: &mut Vec<Unusable>) -> Result<()> {
+    let mut note = |dir: &Dir, below: &str, name: &str, what: String| -> Result<()> {
         found.push(Unusable {
             dir: dir.try_clone()?,
             name: name.to_owned(),
@@ -160,7 +155,7 @@ fn before_restore(store: &OpenStore, file: &str, bytes: &[u8]) -> String {
     })
 }
 
-fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool, Error> {
+fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool> {
     match dir.read_opt(name, step_record::MAX_RECORD) {
         Err(e) if e.errno() == Some(herma_fs::Errno::FBIG) => Ok(false),
         // One that is gone since it was listed is none that cannot be used.
@@ -172,7 +167,7 @@ fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool, Error> {
 
 impl Repair<'_> {
     /// Sets files of projects' own state aside that cannot be read. What can be read of a list is written again.
-    pub(super) fn repair_state(&mut self) -> Result<(), Error> {
+    pub(super) fn repair_state(&mut self) -> Result<()> {
         // Locks come first: without them nothing else can be locked.
         let is_lock = |one: &Unusable| {
             one.name == "lock" || one.file.ends_with(&format!("projects/{}", one.name))
@@ -201,7 +196,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    fn take(&mut self, one: Unusable) -> Result<(), Error> {
+    fn take(&mut self, one: Unusable) -> Result<()> {
         let Unusable { dir, name, file, what } = one;
         let label = file.trim_start_matches("herma/projects/").replace('/', "+");
         let set_aside = Some(self.set_aside.take_as(&dir, &name, &label)?);
@@ -210,7 +205,7 @@ impl Repair<'_> {
     }
 }
 
-fn rewrite_list(store: &OpenStore, state: &Dir, of: Option<&RepairedFile>) -> Result<(), Error> {
+fn rewrite_list(store: &OpenStore, state: &Dir, of: Option<&RepairedFile>) -> Result<()> {
     let aside = of.and_then(|of| of.set_aside.as_deref());
     let name = aside.and_then(|path| path.strip_prefix("herma/set-aside/"));
     let herma = store.dirs.for_writing()?;

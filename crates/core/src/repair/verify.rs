@@ -18,7 +18,7 @@ use crate::directory::Identity;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress, Stage};
-use crate::error::Error;
+use crate::error::Result;
 use crate::repair::lost::{missing_cuts, missing_extras};
 use crate::repair::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::repair::refs::misled_refs;
@@ -116,18 +116,14 @@ type Candidate = (DamagedFinding, Option<ObjectId>, Option<ObjectId>);
 
 impl Engine {
     /// Checks the store. An empty answer if there is none.
-    pub fn verify(
-        &self,
-        options: &VerifyOptions,
-        progress: &dyn Progress,
-    ) -> Result<Verified, Error> {
+    pub fn verify(&self, options: &VerifyOptions, progress: &dyn Progress) -> Result<Verified> {
         let Some(store) = self.open_for_reading()? else { return Ok(Verified::default()) };
         progress.stage(Stage::Verifying);
         verify_store(&store, options, progress).map(|(verified, _)| verified)
     }
 
     /// The quick part of [`Self::verify`]: refs, records and files of the store, without anything that was saved.
-    pub fn verify_quickly(&self) -> Result<Verified, Error> {
+    pub fn verify_quickly(&self) -> Result<Verified> {
         let mut verified = Verified::default();
         if let Some(store) = self.open_for_reading()? {
             let all = VerifyOptions::default();
@@ -149,7 +145,7 @@ pub(crate) fn verify_store(
     store: &OpenStore,
     options: &VerifyOptions,
     progress: &dyn Progress,
-) -> Result<(Verified, Vec<ObjectId>), Error> {
+) -> Result<(Verified, Vec<ObjectId>)> {
     let mut verified = Verified::default();
     if no_refs(store, &mut verified)? {
         return Ok((verified, Vec::new()));
@@ -197,7 +193,7 @@ fn checkpoints(
     project: &ProjectId,
     survey: &mut Survey<'_>,
     verified: &mut Verified,
-) -> Result<Vec<Candidate>, Error> {
+) -> Result<Vec<Candidate>> {
     let history = History::load(store, project)?;
     let workdir = store.identity(project).workdir();
     let mut found = Vec::new();
@@ -269,11 +265,7 @@ fn finding((mut of, tree, extra): Candidate, survey: &mut Survey<'_>) -> Option<
     (of.is_lost || of.receipt || !of.paths.is_empty()).then_some(of)
 }
 
-fn broken_refs(
-    store: &OpenStore,
-    options: &VerifyOptions,
-    verified: &mut Verified,
-) -> Result<(), Error> {
+fn broken_refs(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<()> {
     for prefix in OUR_REFS {
         let of_project = options.project.as_ref().map(|project| format!("{prefix}/{project}"));
         let broken = store.dirs.refs().list(of_project.as_deref().unwrap_or(prefix))?.broken;
@@ -283,7 +275,7 @@ fn broken_refs(
 }
 
 /// Is something else where the refs belong? Then nothing can be asked about what was saved.
-fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool, Error> {
+fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool> {
     if misplaced(&store.dirs)?.is_empty() {
         return Ok(false);
     }
@@ -292,7 +284,7 @@ fn no_refs(store: &OpenStore, verified: &mut Verified) -> Result<bool, Error> {
 }
 
 /// Refs that were lost, and files of the store and of projects' own state that cannot be used.
-fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<(), Error> {
+fn lost(store: &OpenStore, options: &VerifyOptions, verified: &mut Verified) -> Result<()> {
     let only = options.project.as_ref();
     for project in known_ids(store)? {
         if only.is_some_and(|only| *only != project) {

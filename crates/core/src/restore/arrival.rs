@@ -22,7 +22,7 @@ use herma_worktree::stat_cache::StatCache;
 use rayon::prelude::*;
 
 use crate::engine::Project;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::restore::Plan;
 use crate::restore::apply::Applied;
 use crate::restore::apply::as_written::is_all_as_written;
@@ -50,7 +50,7 @@ impl Operation<'_> {
         options: &RestoreOptions,
         before: &Present,
         applied: &mut Applied,
-    ) -> Result<StateIds, Error> {
+    ) -> Result<StateIds> {
         // A state has one pair of ids: if it is the checkpoint's, all of the checkpoint is here and nothing else.
         let is_known = target.extra.is_some() && !target.receipt_damaged;
         let expected = is_known.then_some((target.tree, target.modes));
@@ -100,7 +100,7 @@ impl Operation<'_> {
 
 impl Project {
     /// Makes what a plan changed last.
-    pub(crate) fn sync_changes(&self, plan: &Plan) -> Result<(), Error> {
+    pub(crate) fn sync_changes(&self, plan: &Plan) -> Result<()> {
         if plan.actions.is_empty() {
             return Ok(());
         }
@@ -166,7 +166,7 @@ fn why_left(saved: &StatCache, path: RelPath) -> Kept {
 
 /// Makes the names in every directory a plan touched durable. The disk is asked for several at once: it brings them
 /// together, where one after the other would each be waited for.
-fn sync_parents(root: &Dir, plan: &Plan, threads: usize) -> Result<(), Error> {
+fn sync_parents(root: &Dir, plan: &Plan, threads: usize) -> Result<()> {
     let mut parents: Vec<RelPath> =
         plan.actions.iter().filter_map(|action| Some(action.path.split()?.0)).collect();
     parents.sort_unstable();

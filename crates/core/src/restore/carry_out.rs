@@ -13,7 +13,7 @@ use herma_worktree::present::Present;
 
 use crate::engine::open::Stored;
 use crate::engine::{Project, Stage};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::journal::Journal;
 use crate::restore::apply::write::Writer;
 use crate::restore::apply::{Applied, Applier};
@@ -31,7 +31,7 @@ impl Operation<'_> {
         prepared: Prepared,
         options: &RestoreOptions,
         task: &Task,
-    ) -> Result<Restored, Error> {
+    ) -> Result<Restored> {
         let Before { safety, newest, undo, present, recent } = proven.into_before();
         let herma = self.store.dirs.for_writing()?;
         let state_dir = self.state_dir()?;
@@ -130,7 +130,7 @@ impl Operation<'_> {
         prepared: &Prepared,
         (present, recent): (&Present, &RecentContents),
         token: u32,
-    ) -> Result<Applied, Error> {
+    ) -> Result<Applied> {
         let root = self.open_root()?;
         let total = prepared.plan.actions.len();
         let writer = Writer {
@@ -153,7 +153,7 @@ impl Operation<'_> {
 
 impl Project {
     /// Fails where no file can be written, while there is nothing to finish or to reverse yet.
-    fn refuse_read_only(&self) -> Result<(), Error> {
+    fn refuse_read_only(&self) -> Result<()> {
         let root = self.open_root()?;
         if root.is_read_only()? {
             return Err(herma_fs::Error::on("write to", root.path(), Errno::ROFS).into());

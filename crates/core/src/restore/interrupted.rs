@@ -9,7 +9,7 @@ use herma_worktree::sink::HashOnly;
 
 use crate::engine::open::{OpenStore, own_state};
 use crate::engine::{NoProgress, Project};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::journal;
 use crate::records::journal::{Journal, TempKind, parse_temp_name};
 use crate::records::undo::UndoRecord;
@@ -28,11 +28,11 @@ pub struct Interrupted {
 }
 
 impl Operation<'_> {
-    pub(crate) fn records(&self) -> Result<(Option<Journal>, UndoRecord), Error> {
+    pub(crate) fn records(&self) -> Result<(Option<Journal>, UndoRecord)> {
         records_of(&self.store, &self.id)
     }
 
-    pub(crate) fn interrupted(&self) -> Result<Option<Interrupted>, Error> {
+    pub(crate) fn interrupted(&self) -> Result<Option<Interrupted>> {
         let (journal, _) = self.records()?;
         if journal.is_none() || self.is_locked()? {
             return Ok(None);
@@ -41,7 +41,7 @@ impl Operation<'_> {
     }
 
     /// Is a save or restore of this project under way?
-    fn is_locked(&self) -> Result<bool, Error> {
+    fn is_locked(&self) -> Result<bool> {
         use herma_fs::lock;
         let Some(dir) = own_state(&self.store, &self.id)? else { return Ok(false) };
         let free =
@@ -49,7 +49,7 @@ impl Operation<'_> {
         Ok(matches!(free, Some(lock::Acquired::Busy { .. })))
     }
 
-    pub(crate) fn continue_restore(&self) -> Result<Restored, Error> {
+    pub(crate) fn continue_restore(&self) -> Result<Restored> {
         let journal = Journal::read(&self.state_dir()?)?;
         let journal = journal.ok_or(Error::NothingToContinue)?;
         self.make_root_again()?;
@@ -63,7 +63,7 @@ impl Operation<'_> {
     }
 
     /// Removes temporary files that a killed restore left in the project.
-    pub(crate) fn sweep_interrupted(&self) -> Result<(), Error> {
+    pub(crate) fn sweep_interrupted(&self) -> Result<()> {
         let Some(journal) = Journal::read(&self.state_dir()?)? else { return Ok(()) };
         let present = self.scan(Some(&self.store), None, false, &HashOnly, &NoProgress)?;
         let root = self.open_root()?;
@@ -90,7 +90,7 @@ impl Operation<'_> {
 
 impl Project {
     /// Every command asks; nearly always it is enough to see that there is no journal.
-    pub(crate) fn may_have_journal(&self) -> Result<bool, Error> {
+    pub(crate) fn may_have_journal(&self) -> Result<bool> {
         let Some((_, base)) = layout::open_base(&self.engine.base())? else { return Ok(false) };
         let journal = format!("store/herma/projects/{}/{}", self.id, journal::FILE);
         Ok(!matches!(base.stat_raw(journal.as_str()), Err(Errno::NOENT)))
@@ -101,7 +101,7 @@ impl Project {
 pub(crate) fn records_of(
     store: &OpenStore,
     project: &ProjectId,
-) -> Result<(Option<Journal>, UndoRecord), Error> {
+) -> Result<(Option<Journal>, UndoRecord)> {
     match own_state(store, project)? {
         Some(dir) => Ok((Journal::read(&dir)?, UndoRecord::read(&dir)?)),
         None => Ok((None, UndoRecord::default())),
@@ -109,7 +109,7 @@ pub(crate) fn records_of(
 }
 
 /// Does the store hold exactly what this file or link holds, and can it be read back?
-fn is_in_store(store: &OpenStore, dir: &Dir, name: &[u8]) -> Result<bool, Error> {
+fn is_in_store(store: &OpenStore, dir: &Dir, name: &[u8]) -> Result<bool> {
     let Some(id) = content_id(dir, name) else { return Ok(false) };
     match store.objects.is_whole(&id) {
         Err(ObjectError::Fs(e)) => Err(e.into()),

@@ -7,7 +7,7 @@ use herma_fs::{Dir, stat_path};
 
 use crate::directory::Place;
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// What a directory has until the restore gives it the mode it had.
 const MODE: u32 = 0o755;
@@ -25,7 +25,7 @@ impl Engine {
 impl Operation<'_> {
     /// Makes the project's directory again, if it is gone and there is something to bring back into it. Only in the file system it
     /// was in: where a volume is not mounted, its files belong elsewhere. Returns whether it was.
-    pub(crate) fn make_root_again(&self) -> Result<bool, Error> {
+    pub(crate) fn make_root_again(&self) -> Result<bool> {
         if stat_path(&self.root)?.is_some() {
             return Ok(false);
         }

@@ -24,7 +24,7 @@ use herma_worktree::present::Present;
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
-use crate::error::{Error, ErrorKind, RestoreError};
+use crate::error::{Error, ErrorKind, RestoreError, Result};
 use crate::records::undo::UndoRecord;
 use crate::restore::run::before;
 use crate::restore::{ActionKind, Plan};
@@ -66,12 +66,7 @@ struct Unproven {
 impl Operation<'_> {
     /// Saves the present that `draft` found, unless a checkpoint has it, and proves that what `plan` displaces can come
     /// back from there.
-    pub(crate) fn secure(
-        &self,
-        draft: Draft<'_>,
-        plan: &Plan,
-        reason: &str,
-    ) -> Result<Proven, Error> {
+    pub(crate) fn secure(&self, draft: Draft<'_>, plan: &Plan, reason: &str) -> Result<Proven> {
         let (created, held) = (draft.created.clone(), draft.held.clone());
         let before = self.keep_before(draft, reason)?;
         let Some(unproven) = look_for_damage(&self.store, &before, plan)? else {
@@ -101,7 +96,7 @@ impl Operation<'_> {
     }
 
     /// Saves the present, unless a checkpoint has just that state.
-    fn keep_before(&self, draft: Draft<'_>, reason: &str) -> Result<Before, Error> {
+    fn keep_before(&self, draft: Draft<'_>, reason: &str) -> Result<Before> {
         let standing = self.standing(&draft.history, &draft.present)?;
         let undo = standing.before_a_move();
         let found = if draft.is_anew {
@@ -127,11 +122,7 @@ impl Operation<'_> {
 }
 
 /// Reads back what going back would need. `None` if all of it is whole.
-fn look_for_damage(
-    store: &OpenStore,
-    before: &Before,
-    plan: &Plan,
-) -> Result<Option<Unproven>, Error> {
+fn look_for_damage(store: &OpenStore, before: &Before, plan: &Plan) -> Result<Option<Unproven>> {
     let Some(first) = plan.actions.first() else { return Ok(None) };
     // One that remembers nothing: what this process has in memory is gone when the object is needed.
     let objects = Objects::open(store.dirs.objects().try_clone()?);

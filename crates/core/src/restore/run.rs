@@ -18,7 +18,7 @@ use herma_worktree::stat_cache::StatCache;
 use herma_worktree::tracked::LazyTracked;
 
 use crate::engine::history::History;
-use crate::error::{Error, ErrorKind, RestoreError};
+use crate::error::{Error, ErrorKind, RestoreError, Result};
 use crate::records::journal::Journal;
 use crate::records::undo::Move;
 use crate::restore::plan::same_name::Asking;
@@ -70,7 +70,7 @@ impl Operation<'_> {
         &self,
         target: &Checkpoint,
         options: &RestoreOptions,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Plan> {
         let history = self.load_history()?;
         let target = &self.as_it_is(&history, target)?;
         let present = self.look_holding(&history, &[target.id])?;
@@ -84,7 +84,7 @@ impl Operation<'_> {
         target: &Checkpoint,
         options: &RestoreOptions,
         present: &Present,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Plan> {
         let target = &self.as_it_is(history, target)?;
         let prepared = self.prepare(target, options, present)?;
         prepared.check_paths()?;
@@ -96,18 +96,14 @@ impl Operation<'_> {
     }
 
     /// Scans the present without writing anything.
-    pub(crate) fn look(&self, history: &History) -> Result<Present, Error> {
+    pub(crate) fn look(&self, history: &History) -> Result<Present> {
         let cache = self.load_cache(history);
         self.scan(Some(&self.store), cache, false, &HashOnly, self.progress)
     }
 
     /// The same before files are moved: what the last move wrote, and what is as in these checkpoints, is not left out
     /// because rules changed.
-    pub(crate) fn look_holding(
-        &self,
-        history: &History,
-        held: &[ObjectId],
-    ) -> Result<Present, Error> {
+    pub(crate) fn look_holding(&self, history: &History, held: &[ObjectId]) -> Result<Present> {
         self.scan_holding(history, held, &HashOnly)
     }
 
@@ -115,7 +111,7 @@ impl Operation<'_> {
         &self,
         target: &Checkpoint,
         options: &RestoreOptions,
-    ) -> Result<Restored, Error> {
+    ) -> Result<Restored> {
         let root_made = self.make_root_again()?;
         let task = Task::New(Move::Restore);
         let restored = self.restore_locked(target, options, &task)?;
@@ -127,7 +123,7 @@ impl Operation<'_> {
         target: &Checkpoint,
         options: &RestoreOptions,
         present: &Present,
-    ) -> Result<Prepared, Error> {
+    ) -> Result<Prepared> {
         let root = self.open_root()?;
         let modes = unless_damaged(match target.extra {
             Some(_) if !target.receipt_damaged => {
@@ -183,7 +179,7 @@ impl Operation<'_> {
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
-    ) -> Result<Restored, Error> {
+    ) -> Result<Restored> {
         let draft = self.draft(false, &[target.id])?;
         self.restore_over(draft, target, options, task)
     }
@@ -199,7 +195,7 @@ impl Operation<'_> {
         target: &Checkpoint,
         options: &RestoreOptions,
         task: &Task,
-    ) -> Result<Restored, Error> {
+    ) -> Result<Restored> {
         let target = &self.as_it_is(&draft.history, target)?;
         let mut prepared = self.prepare(target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
@@ -246,7 +242,7 @@ impl Operation<'_> {
         history: &History,
         present: &Present,
         created: &[RelPath],
-    ) -> Result<Option<Saved>, Error> {
+    ) -> Result<Option<Saved>> {
         // A tree that is not in the store yet is no checkpoint's, however many there are.
         let is_new = matches!(self.store.objects.contains_listed(&present.tree), Ok(false));
         if is_new && present.tree != ObjectId::EMPTY_TREE {
@@ -307,7 +303,7 @@ fn nothing_changed(plan: Plan) -> Restored {
 
 /// `None` for what the store cannot give back any more. A list that is there and malformed is another
 /// matter: somebody newer may have written it.
-pub(crate) fn unless_damaged<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(crate) fn unless_damaged<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Err(e) if e.kind() == ErrorKind::Damaged && !matches!(e, Error::Restore(_)) => Ok(None),
         read => read.map(Some),

@@ -9,7 +9,7 @@ use herma_worktree::rules::ExcludeSettings;
 use crate::engine::Project;
 use crate::engine::history::History;
 use crate::engine::open::own_state;
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::log::StepLog;
 use crate::records::step::{Step, StepRules};
 
@@ -20,7 +20,7 @@ impl Operation<'_> {
     /// What a look before files are moved holds: the two ends of the last move, also of one that was interrupted, the end of
     /// the last step, if nothing happened since, and these. So what Herma wrote, or a step did under other rules, belongs to the
     /// present as long as nobody changed it.
-    pub(crate) fn holding(&self, history: &History, more: &[ObjectId]) -> Result<Holding, Error> {
+    pub(crate) fn holding(&self, history: &History, more: &[ObjectId]) -> Result<Holding> {
         let (journal, undo) = self.records()?;
         let interrupted = journal.iter().flat_map(|j| [j.safety, j.target]);
         let newest = history.newest().map(|entry| entry.id);

@@ -30,7 +30,7 @@ use herma_worktree::stat_cache::StatCache;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, Stored, believed};
 use crate::engine::{NoProgress, Progress, Project, Stage};
-use crate::error::Error;
+use crate::error::Result;
 use crate::save::publish::NewState;
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::{by_path, read_left_out};
@@ -133,7 +133,7 @@ pub(crate) struct Draft<'s> {
 
 impl Draft<'_> {
     /// Publishes what the store did not have whole of a state that a checkpoint has, and tells that with it.
-    pub(crate) fn store_again(self, saved: &mut Saved) -> Result<Present, Error> {
+    pub(crate) fn store_again(self, saved: &mut Saved) -> Result<Present> {
         let Self { present, writer, .. } = self;
         // A tree that names something new is new to the pack as well.
         let has_part = |id: &ObjectId| writer.has(id);
@@ -190,7 +190,7 @@ pub(crate) struct SavedState {
 }
 
 impl Operation<'_> {
-    pub(crate) fn save_with(&self, options: &SaveOptions) -> Result<Saved, Error> {
+    pub(crate) fn save_with(&self, options: &SaveOptions) -> Result<Saved> {
         if let Some(name) = &options.name {
             self.check_name_free(name)?;
         }
@@ -211,11 +211,7 @@ impl Operation<'_> {
     }
 
     /// Saves while the project's lock is held, and notes in the stat cache what was seen.
-    pub(crate) fn save_and_note(
-        &self,
-        options: &SaveOptions,
-        holding: Holding,
-    ) -> Result<Saved, Error> {
+    pub(crate) fn save_and_note(&self, options: &SaveOptions, holding: Holding) -> Result<Saved> {
         let known = self.clear_the_way_and_load()?;
         let is_sign_due = known.losses.is_sign_due;
         let look = Look {
@@ -241,7 +237,7 @@ impl Operation<'_> {
     /// Looks at the present before it is changed, and collects what a checkpoint of it needs. Most of what
     /// changed lately is about to be replaced: nobody waits for the disk to write it. The states of the checkpoints `held` are
     /// among those that are held.
-    pub(crate) fn draft(&self, rehash: bool, held: &[ObjectId]) -> Result<Draft<'_>, Error> {
+    pub(crate) fn draft(&self, rehash: bool, held: &[ObjectId]) -> Result<Draft<'_>> {
         let known = self.clear_the_way_and_load()?;
         let look = Look { rehash, holding: self.holding(&known.history, held)?, ..Look::default() };
         let mut draft = self.draft_of(known, look)?;
@@ -255,7 +251,7 @@ impl Operation<'_> {
         present: Present,
         held: Vec<ObjectId>,
         lost_packs: Vec<String>,
-    ) -> Result<Draft<'_>, Error> {
+    ) -> Result<Draft<'_>> {
         Ok(Draft {
             history: self.load_history()?,
             present,
@@ -271,7 +267,7 @@ impl Operation<'_> {
     }
 
     /// Makes last what is not on disk yet, and cleans up behind an interrupted restore.
-    fn clear_the_way(&self) -> Result<History, Error> {
+    fn clear_the_way(&self) -> Result<History> {
         self.settle()?;
         let history = self.load_history()?;
         self.sweep_interrupted()?;
@@ -279,7 +275,7 @@ impl Operation<'_> {
     }
 
     /// Clears the way, and reads a large stat cache meanwhile.
-    fn clear_the_way_and_load(&self) -> Result<Known, Error> {
+    fn clear_the_way_and_load(&self) -> Result<Known> {
         let (cache, history) = if self.has_large_cache() {
             in_parallel(|| self.read_cache(), || self.clear_the_way())
         } else {
@@ -290,7 +286,7 @@ impl Operation<'_> {
     }
 
     /// Looks whether the store has what a stat cache relies on.
-    fn with_losses(&self, history: History, cache: Option<StatCache>) -> Result<Known, Error> {
+    fn with_losses(&self, history: History, cache: Option<StatCache>) -> Result<Known> {
         let is_named = |id: ObjectId| history.contains(&id);
         let cache = cache.filter(|cache| cache.header().checkpoint.is_some_and(is_named));
         let losses = cache.as_ref().map(|cache| self.look_for_losses(cache));
@@ -300,7 +296,7 @@ impl Operation<'_> {
     }
 
     /// Looks at the present, and collects what a checkpoint of it needs.
-    fn draft_of(&self, known: Known, mut look: Look) -> Result<Draft<'_>, Error> {
+    fn draft_of(&self, known: Known, mut look: Look) -> Result<Draft<'_>> {
         let Known { history, cache, losses } = known;
         look.cache = cache;
         look.rehash |= losses.is_broken();
@@ -330,7 +326,7 @@ impl Operation<'_> {
         draft: Draft<'_>,
         options: &SaveOptions,
         origin: Origin,
-    ) -> Result<SavedState, Error> {
+    ) -> Result<SavedState> {
         let recent = draft.writer.recent();
         let (history, present) = (&draft.history, &draft.present);
         let newest = newest_readable(&self.store, history, draft.described)?;
@@ -377,7 +373,7 @@ impl Operation<'_> {
         history: &History,
         held: &[ObjectId],
         sink: &dyn herma_worktree::sink::Sink,
-    ) -> Result<Present, Error> {
+    ) -> Result<Present> {
         let look = Look {
             cache: self.load_cache(history),
             holding: self.holding(history, held)?,
@@ -395,7 +391,7 @@ impl Operation<'_> {
         expected: Option<StateIds>,
         known: &ReadAhead,
         holding: Holding,
-    ) -> Result<Option<Present>, Error> {
+    ) -> Result<Option<Present>> {
         let look = Look {
             cache: Some(Arc::clone(before)),
             only_in: Some(directories),
@@ -409,7 +405,7 @@ impl Operation<'_> {
     }
 
     /// Nothing changed: the newest checkpoint is the answer.
-    pub(crate) fn unchanged(&self, history: &History, receipt: Receipt) -> Result<Saved, Error> {
+    pub(crate) fn unchanged(&self, history: &History, receipt: Receipt) -> Result<Saved> {
         let newest = history.entries.len() - 1;
         let checkpoint = history.checkpoint(newest, &self.store)?;
         // The answer stands whether or not the time of this visit could be noted.
@@ -428,7 +424,7 @@ impl Project {
         rehash: bool,
         sink: &dyn herma_worktree::sink::Sink,
         progress: &dyn Progress,
-    ) -> Result<Present, Error> {
+    ) -> Result<Present> {
         let look = Look { cache, rehash, ..Look::default() };
         self.look_with(store, look, sink, progress)
     }
@@ -439,7 +435,7 @@ impl Project {
         look: Look,
         sink: &dyn herma_worktree::sink::Sink,
         progress: &dyn Progress,
-    ) -> Result<Present, Error> {
+    ) -> Result<Present> {
         progress.stage(Stage::Scanning);
         self.with_options(store, look, progress, |options| scan(options, sink))
     }
@@ -450,7 +446,7 @@ impl Project {
         look: Look,
         progress: &dyn Progress,
         work: impl FnOnce(ScanOptions<'_>) -> Result<T, ScanError>,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         let root = self.open_root()?;
         let cancelled = |seen: u64| {
             progress.files(seen, None);
@@ -519,7 +515,7 @@ fn newest_readable<'h>(
     store: &OpenStore,
     history: &'h History,
     described: Option<Described>,
-) -> Result<Option<(&'h Entry, StateIds)>, Error> {
+) -> Result<Option<(&'h Entry, StateIds)>> {
     for entry in history.entries.iter().rev() {
         match state_of(store, entry, described) {
             Err(e) if e.is_of_one_checkpoint() => {}
@@ -530,11 +526,7 @@ fn newest_readable<'h>(
 }
 
 /// The tree and the modes of a checkpoint; from the cache if that describes it.
-fn state_of(
-    store: &OpenStore,
-    entry: &Entry,
-    described: Option<Described>,
-) -> Result<StateIds, Error> {
+fn state_of(store: &OpenStore, entry: &Entry, described: Option<Described>) -> Result<StateIds> {
     if let Some(described) = described.filter(|described| described.checkpoint == entry.id) {
         return Ok(described.state);
     }

@@ -21,7 +21,7 @@ use herma_worktree::scan::same_shape::Edits;
 
 use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::log::StepLog;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::read_ahead::ReadAhead;
@@ -79,7 +79,7 @@ impl Operation<'_> {
         writer: PackWriter<'_>,
         options: &SaveOptions,
         origin: Origin,
-    ) -> Result<Saved, Error> {
+    ) -> Result<Saved> {
         let mut notes = Vec::new();
         let extra = store_extra(&writer, state)?;
         let count = |before| count_changes(&self.store, before, state, &writer);
@@ -161,7 +161,7 @@ impl Operation<'_> {
         (tree, modes): StateIds,
         writer: PackWriter<'_>,
         reason: String,
-    ) -> Result<Checkpoint, Error> {
+    ) -> Result<Checkpoint> {
         let newest = history.newest();
         let before = newest.map(|entry| (entry.id, present.tree));
         let state = NewState { tree, modes, edits: None, ..NewState::of(present, Arc::default()) };
@@ -179,7 +179,7 @@ impl Operation<'_> {
         id: ObjectId,
         extra: ObjectId,
         name: Option<&str>,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64> {
         let reserved = StepLog::reserved_order(&self.state_dir()?)?;
         let mut refs: Vec<(String, ObjectId)> = Vec::new();
         let mut after = 0;
@@ -217,7 +217,7 @@ impl Operation<'_> {
     ///
     /// A directory may not list yet what is in it: on network file systems, or because somebody saves there who
     /// cannot be locked out. Whatever has a checkpoint's ref is one, listed or not.
-    fn free_number(&self, first: u64, id: ObjectId) -> Result<(u64, bool), Error> {
+    fn free_number(&self, first: u64, id: ObjectId) -> Result<(u64, bool)> {
         let refs = self.store.dirs.refs();
         let mut sequence = first;
         loop {
@@ -351,7 +351,7 @@ fn lost_of(roll: &Roll, history: &History, project: &ProjectId) -> Option<String
 }
 
 /// Removes refs beside a checkpoint's own that a killed save left behind without having made the checkpoint exist.
-fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<(), Error> {
+fn clear_leftover(store: &OpenStore, refs: &[(String, ObjectId)]) -> Result<()> {
     for (name, _) in refs {
         match store.dirs.refs().read(name) {
             Ok(None) => {}

@@ -12,7 +12,7 @@ use herma_worktree::reason::Reason;
 use herma_worktree::receipt::{LeftOut, Receipt, Summary};
 
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::Result;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
 
@@ -53,7 +53,7 @@ pub(crate) fn parse_summary(text: &[u8]) -> Summary {
 }
 
 impl Operation<'_> {
-    pub(crate) fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt, Error> {
+    pub(crate) fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt> {
         let mut receipt = Receipt::default();
         if let Some(extra) = checkpoint.extra {
             receipt.summary = summary_of(&self.store.objects, extra)?;
@@ -68,7 +68,7 @@ impl Operation<'_> {
 }
 
 /// The counts of a receipt.
-pub(crate) fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary, Error> {
+pub(crate) fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary> {
     let parts = objects.read_tree(&extra)?;
     Ok(match parts.iter().find(|e| e.name == "summary") {
         Some(summary) => parse_summary(&objects.read(&summary.id)?.data),
@@ -77,10 +77,7 @@ pub(crate) fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary, 
 }
 
 /// Everything a checkpoint left out, sorted by path.
-pub(crate) fn read_left_out(
-    objects: &Objects,
-    checkpoint: &Checkpoint,
-) -> Result<Vec<LeftOut>, Error> {
+pub(crate) fn read_left_out(objects: &Objects, checkpoint: &Checkpoint) -> Result<Vec<LeftOut>> {
     let purged = checkpoint.purged.iter().map(|path| LeftOut {
         path: path.as_bytes().into(),
         reason: Reason::Purged,
@@ -95,7 +92,7 @@ pub(crate) fn read_left_out(
 }
 
 /// What a receipt says was left out, in no order.
-pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<LeftOut>, Error> {
+pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<LeftOut>> {
     let parts = objects.read_tree(&extra)?;
     let list = parts.iter().find(|e| e.name == "left-out").map(|e| e.id);
     let mut found = Vec::new();
@@ -128,7 +125,7 @@ pub(crate) fn why_left_out(
     objects: &Objects,
     checkpoint: &Checkpoint,
     path: &RelPath,
-) -> Result<Option<Reason>, Error> {
+) -> Result<Option<Reason>> {
     if checkpoint.purged.iter().any(|gone| path.starts_with(gone)) {
         return Ok(Some(Reason::Purged));
     }

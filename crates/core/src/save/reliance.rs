@@ -16,7 +16,7 @@ use herma_store::pack::sign::PackSign;
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::own_state;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::save::receipts::receipt_of;
 
 /// What the store has lost of what a stat cache relies on.
@@ -51,7 +51,7 @@ impl Operation<'_> {
     }
 
     /// Looks whether the store still has what this stat cache relies on.
-    pub(crate) fn look_for_losses(&self, cache: &StatCache) -> Result<Reliance, Error> {
+    pub(crate) fn look_for_losses(&self, cache: &StatCache) -> Result<Reliance> {
         let Some(checkpoint) = cache.header().checkpoint else { return Ok(Reliance::default()) };
         if self.is_relied_on(Some(checkpoint)) {
             return Ok(Reliance::default());
@@ -98,7 +98,7 @@ impl Operation<'_> {
     }
 
     /// Packs that were there when the sign was written, and that no collection took away since.
-    fn lost_packs(&self) -> Result<Vec<String>, Error> {
+    fn lost_packs(&self) -> Result<Vec<String>> {
         let Some(sign) = self.pack_sign() else { return Ok(Vec::new()) };
         let last = PackSign::of_last_collection(&self.store.dirs);
         let now = self.store.objects.signed_packs()?;

@@ -7,14 +7,14 @@
 use crate::engine::operation::Operation;
 use herma_fs::publish::{Durability, write_file};
 
-use crate::error::Error;
+use crate::error::Result;
 
 /// There is a checkpoint the disk may not know of.
 pub(crate) const FILE: &str = "unsettled";
 
 impl Operation<'_> {
     /// Notes that what is about to be published is not synced, if it is not.
-    pub(crate) fn note_unsettled(&self) -> Result<(), Error> {
+    pub(crate) fn note_unsettled(&self) -> Result<()> {
         if self.settings().durability == Durability::Synced {
             return Ok(());
         }
@@ -24,7 +24,7 @@ impl Operation<'_> {
     }
 
     /// Makes last what a fast save published, unless this is to be fast, too.
-    pub(crate) fn settle(&self) -> Result<(), Error> {
+    pub(crate) fn settle(&self) -> Result<()> {
         if self.settings().durability != Durability::Synced {
             return Ok(());
         }

@@ -14,7 +14,7 @@ use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use herma_worktree::held::Holding;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::log::StepLog;
 use crate::records::step::marks::Marks;
 use crate::records::step::{Step, StepKind, StepStart};
@@ -50,7 +50,7 @@ pub struct BegunCall {
 }
 
 impl Operation<'_> {
-    pub(crate) fn begin_call(&self, call: Call<'_>) -> Result<BegunCall, Error> {
+    pub(crate) fn begin_call(&self, call: Call<'_>) -> Result<BegunCall> {
         let state = self.state_dir()?;
         let mut start = Project::in_its_turn(&Marks::read(&state)?, call.start.cut());
         let mut log = StepLog::open(&state)?;
@@ -80,14 +80,14 @@ impl Operation<'_> {
         &self,
         options: &SaveOptions,
         received: &BootMoment,
-    ) -> Result<Option<Saved>, Error> {
+    ) -> Result<Option<Saved>> {
         let state = self.state_dir()?;
         let holding = Holding::default();
         let (_, saved) = self.save_or_share(&state, options, received, holding)?;
         Ok(saved)
     }
 
-    pub(crate) fn note_late(&self, number: u64) -> Result<(), Error> {
+    pub(crate) fn note_late(&self, number: u64) -> Result<()> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         if let Some(mut step) = log.step(number)? {
@@ -98,7 +98,7 @@ impl Operation<'_> {
         Ok(())
     }
 
-    pub(crate) fn open_steps(&self) -> Result<Vec<Step>, Error> {
+    pub(crate) fn open_steps(&self) -> Result<Vec<Step>> {
         let Some(state) = crate::engine::open::own_state(&self.store, &self.id)? else {
             return Ok(Vec::new());
         };
@@ -112,7 +112,7 @@ impl Operation<'_> {
         options: &SaveOptions,
         received: &BootMoment,
         holding: Holding,
-    ) -> Result<(Checkpoint, Option<Saved>), Error> {
+    ) -> Result<(Checkpoint, Option<Saved>)> {
         if let Some(shared) = self.shared(state, received)? {
             return Ok((shared, None));
         }
@@ -128,7 +128,7 @@ impl Operation<'_> {
     }
 
     /// The newest checkpoint, if somebody began to look after `received` and found its state.
-    fn shared(&self, state: &Dir, received: &BootMoment) -> Result<Option<Checkpoint>, Error> {
+    fn shared(&self, state: &Dir, received: &BootMoment) -> Result<Option<Checkpoint>> {
         let Some((began, id)) = read_look(state)? else { return Ok(None) };
         // An interrupted restore may have changed files without anybody looking.
         if !began.is_not_before(received) || self.records()?.0.is_some() {
@@ -154,7 +154,7 @@ fn is_same(step: &Step, start: &StepStart) -> bool {
         && known.paths == start.paths
 }
 
-fn read_look(state: &Dir) -> Result<Option<(BootMoment, ObjectId)>, Error> {
+fn read_look(state: &Dir) -> Result<Option<(BootMoment, ObjectId)>> {
     let bytes = read_record(state, LOOK, MAX_LOOK)?;
     Ok(bytes.and_then(|bytes| parse_look(&bytes)))
 }

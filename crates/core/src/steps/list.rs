@@ -9,7 +9,7 @@ use herma_store::{ObjectId, RelPath};
 
 use crate::engine::history::History;
 use crate::engine::open::OpenStore;
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::records::step::{Step, StepEnd};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::publish::count;
@@ -39,7 +39,7 @@ pub struct ListedStep {
 }
 
 impl Operation<'_> {
-    pub(crate) fn has_steps(&self) -> Result<bool, Error> {
+    pub(crate) fn has_steps(&self) -> Result<bool> {
         Ok(self.step_log()?.newest(|_| true)?.is_some())
     }
 
@@ -48,7 +48,7 @@ impl Operation<'_> {
         choice: &StepChoice,
         most: usize,
         with_idle: bool,
-    ) -> Result<(Vec<ListedStep>, usize), Error> {
+    ) -> Result<(Vec<ListedStep>, usize)> {
         let (log, is_wanted) = (self.step_log()?, |step: &Step| with_idle || !step.is_idle());
         let steps = match choice.numbers.iter().min() {
             _ if choice.is_all() => log.newest_ones(most, is_wanted),
@@ -75,12 +75,7 @@ impl Operation<'_> {
     }
 }
 
-fn list(
-    store: &OpenStore,
-    history: &History,
-    step: Step,
-    shared: Vec<u64>,
-) -> Result<ListedStep, Error> {
+fn list(store: &OpenStore, history: &History, step: Step, shared: Vec<u64>) -> Result<ListedStep> {
     let before = step.before.checkpoint;
     let ends = step
         .after()
@@ -114,7 +109,7 @@ fn compare(
     store: &OpenStore,
     (before, after): (ObjectId, ObjectId),
     step: &Step,
-) -> Result<(ChangeCount, Vec<RelPath>), Error> {
+) -> Result<(ChangeCount, Vec<RelPath>)> {
     let side = StoreSide::new(&store.objects);
     let old = store.objects.read_commit(&before)?.tree;
     let new = store.objects.read_commit(&after)?.tree;

@@ -6,7 +6,7 @@ use herma_worktree::present::Present;
 use herma_worktree::receipt::{Summary, why_left_out};
 
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::outside::{LeftOutThen, Outside, Sighting};
 use crate::records::step::{OutsideOfStep, Step, StepEnd};
 use crate::save::receipts::{LeftOutMap, by_path, left_out_of};
@@ -29,7 +29,7 @@ impl Operation<'_> {
         step: &Step,
         counts: &Summary,
         is_changed: bool,
-    ) -> Result<Outside, Error> {
+    ) -> Result<Outside> {
         let is_asked = step.watched.is_outnumbered(counts);
         let saved = is_asked.then(|| self.read_cache()).flatten();
         let mut outside = step.watched.changes(&self.open_root()?, saved.as_ref());
@@ -47,7 +47,7 @@ impl Operation<'_> {
 
     /// What no save said was there when this checkpoint held the state of the project, because it was left out: a save that finds no
     /// file different makes no new checkpoint, but the steps that began there know.
-    pub(crate) fn were_there(&self, checkpoint: &Checkpoint) -> Result<LeftOutMap, Error> {
+    pub(crate) fn were_there(&self, checkpoint: &Checkpoint) -> Result<LeftOutMap> {
         Ok(were_there(&self.all_steps()?, checkpoint))
     }
 
@@ -56,14 +56,14 @@ impl Operation<'_> {
         &self,
         checkpoint: &Checkpoint,
         paths: &[RelPath],
-    ) -> Result<Vec<OutsideOfStep>, Error> {
+    ) -> Result<Vec<OutsideOfStep>> {
         let steps = self.all_steps()?;
         let later = steps.iter().filter(|step| step.before.sequence >= checkpoint.sequence);
         Ok(later.filter_map(|step| OutsideOfStep::of(step, paths)).collect())
     }
 
     /// What an undo that goes to this checkpoint passes over and does not take back: the steps since the last move.
-    pub(crate) fn outside_of_undo(&self, target: &Checkpoint) -> Result<Vec<OutsideOfStep>, Error> {
+    pub(crate) fn outside_of_undo(&self, target: &Checkpoint) -> Result<Vec<OutsideOfStep>> {
         let steps = self.all_steps()?;
         let since = steps.iter().rposition(|step| step.kind.is_move());
         let newer = steps.iter().skip(since.map_or(0, |last| last + 1));
@@ -73,7 +73,7 @@ impl Operation<'_> {
 
     /// The newest step, if it left the files as they are: an undo takes back something older. If it changed what no
     /// checkpoint holds, that is what it did; else how many directories were not looked into.
-    pub(crate) fn only_outside(&self, present: &Present) -> Result<Option<OutsideOfStep>, Error> {
+    pub(crate) fn only_outside(&self, present: &Present) -> Result<Option<OutsideOfStep>> {
         let newest = self.step_log()?.newest(|_| true)?;
         let Some(step) = newest.filter(|step| matches!(step.end, StepEnd::Unchanged(_))) else {
             return Ok(None);

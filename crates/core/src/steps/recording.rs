@@ -13,7 +13,7 @@ use herma_worktree::present::StateIds;
 
 use crate::engine::Project;
 use crate::engine::open::own_state;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::journal::Journal;
 use crate::records::step::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
 use crate::records::step::marks::{Marks, Turn};
@@ -46,7 +46,7 @@ pub struct EndedStep {
 }
 
 impl Operation<'_> {
-    pub(crate) fn begin_step(&self, kind: StepKind, start: StepStart) -> Result<BegunStep, Error> {
+    pub(crate) fn begin_step(&self, kind: StepKind, start: StepStart) -> Result<BegunStep> {
         let state = self.state_dir()?;
         let start = Project::in_its_turn(&Marks::read(&state)?, start.cut());
         let options = before_options(&start);
@@ -60,7 +60,7 @@ impl Operation<'_> {
 
     /// Steps whose process is gone are over, and what changes from here on is not theirs. Returns the others that are
     /// under way.
-    pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>, Error> {
+    pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>> {
         let (abandoned, open): (Vec<_>, Vec<_>) =
             open_steps(log, log.next_number())?.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
@@ -77,7 +77,7 @@ impl Operation<'_> {
         kind: StepKind,
         mut start: StepStart,
         before: &Checkpoint,
-    ) -> Result<(Step, Vec<u64>), Error> {
+    ) -> Result<(Step, Vec<u64>)> {
         let number = log.next_number();
         start.within = outer_step(log, &start)?;
         let step = Step {
@@ -108,7 +108,7 @@ impl Operation<'_> {
         Ok((step, beside))
     }
 
-    pub(crate) fn end_step(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+    pub(crate) fn end_step(&self, which: &WhichStep) -> Result<EndedStep> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         let mut step = find_open(&log, which)?;
@@ -142,14 +142,14 @@ impl Operation<'_> {
         Ok(EndedStep { step, saved: Some(saved) })
     }
 
-    pub(crate) fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+    pub(crate) fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
         let step = self.end_unknown(&mut log, step)?;
         Ok(EndedStep { step, saved: None })
     }
 
-    pub(crate) fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep, Error> {
+    pub(crate) fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
         let end = StepEnd::Unchanged(Moment { next_step: step.number + 1, ..step.before });
@@ -157,7 +157,7 @@ impl Operation<'_> {
         Ok(EndedStep { step, saved: None })
     }
 
-    pub(crate) fn end_unknown(&self, log: &mut StepLog, step: Step) -> Result<Step, Error> {
+    pub(crate) fn end_unknown(&self, log: &mut StepLog, step: Step) -> Result<Step> {
         let history = self.load_history()?;
         let newest = history.newest();
         let end = StepEnd::Unknown(Moment {
@@ -168,7 +168,7 @@ impl Operation<'_> {
         self.write_end(log, step, end)
     }
 
-    fn write_end(&self, log: &mut StepLog, mut step: Step, end: StepEnd) -> Result<Step, Error> {
+    fn write_end(&self, log: &mut StepLog, mut step: Step, end: StepEnd) -> Result<Step> {
         step.end = end;
         // Whoever takes back one that nobody ended has to know all that was there.
         if !matches!(end, StepEnd::Unknown(_)) {
@@ -191,7 +191,7 @@ impl Operation<'_> {
         session: &str,
         facts: &Facts,
         prompt: Option<&str>,
-    ) -> Result<Turn, Error> {
+    ) -> Result<Turn> {
         let state = self.state_dir()?;
         self.give_up_open(session, true)?;
         let mut marks = Marks::read(&state)?;
@@ -202,7 +202,7 @@ impl Operation<'_> {
     }
 
     /// Notes that the turn of a session is over, and all that was open in it; if `only_own`, but not what agents of the agent do.
-    pub(crate) fn end_turn(&self, session: &str, only_own: bool) -> Result<Option<Turn>, Error> {
+    pub(crate) fn end_turn(&self, session: &str, only_own: bool) -> Result<Option<Turn>> {
         let state = self.state_dir()?;
         self.give_up_open(session, only_own)?;
         let mut marks = Marks::read(&state)?;
@@ -213,12 +213,12 @@ impl Operation<'_> {
         Ok(turn)
     }
 
-    pub(crate) fn turn(&self, session: &str) -> Result<Option<Turn>, Error> {
+    pub(crate) fn turn(&self, session: &str) -> Result<Option<Turn>> {
         let Some(state) = own_state(&self.store, &self.id)? else { return Ok(None) };
         Ok(Marks::read(&state)?.of_session(session).cloned())
     }
 
-    fn give_up_open(&self, session: &str, only_own: bool) -> Result<(), Error> {
+    fn give_up_open(&self, session: &str, only_own: bool) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let session = Some(cut_name(session));
         for step in open_steps(&log, log.next_number())? {
@@ -234,12 +234,12 @@ impl Operation<'_> {
     }
 
     /// All steps that are remembered, oldest first.
-    pub(crate) fn all_steps(&self) -> Result<Vec<Step>, Error> {
+    pub(crate) fn all_steps(&self) -> Result<Vec<Step>> {
         self.step_log()?.all()
     }
 
     /// The steps, to be read one by one.
-    pub(crate) fn step_log(&self) -> Result<StepLog, Error> {
+    pub(crate) fn step_log(&self) -> Result<StepLog> {
         match own_state(&self.store, &self.id)? {
             Some(state) => StepLog::open(&state),
             None => Ok(StepLog::empty()),
@@ -260,7 +260,7 @@ impl Operation<'_> {
         journal: &Journal,
         target: &Checkpoint,
         newest: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let state = self.state_dir()?;
         crate::records::forget_look(&state);
         let mut log = StepLog::open(&state)?;
@@ -295,7 +295,7 @@ impl Operation<'_> {
 
     /// Forgets one of Herma's own moves that was interrupted after it was noted, and then reversed: it
     /// never led anywhere.
-    pub(crate) fn forget_move(&self, journal: &Journal) -> Result<(), Error> {
+    pub(crate) fn forget_move(&self, journal: &Journal) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         match noted(&log, kind_of(journal.by), journal)? {
             Some(number) => log.remove(&[number]),
@@ -332,7 +332,7 @@ const fn kind_of(by: Move) -> StepKind {
 }
 
 /// The step under which a move was noted, if it was.
-fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>, Error> {
+fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>> {
     let next = log.next_number();
     for number in (next.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..next).rev() {
         let is_it = |step: &Step| {
@@ -368,7 +368,7 @@ fn reason(when: &str, start: &StepStart) -> String {
 }
 
 /// Steps below `number` that are under way, among the newest ones.
-pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error> {
+pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>> {
     let mut open = Vec::new();
     for recent in number.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..number {
         open.extend(log.step(recent)?.filter(Step::is_open));
@@ -378,7 +378,7 @@ pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>, Error>
 
 /// The step that a new one is part of, if that is still under way. What was started during a step and
 /// outlives it says that it is part of it for ever after.
-fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<u64>, Error> {
+fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<u64>> {
     let Some(outer) = start.within else { return Ok(None) };
     let is_open = log.step(outer)?.is_some_and(|step| step.is_open());
     Ok(is_open.then_some(outer))
@@ -400,7 +400,7 @@ fn is_within(log: &StepLog, step: &Step, outer: u64) -> bool {
     false
 }
 
-fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step, Error> {
+fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step> {
     let found = match which {
         WhichStep::Number(number) => log.step(*number)?,
         WhichStep::Call(call) => {

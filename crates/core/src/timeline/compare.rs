@@ -13,7 +13,7 @@ use herma_worktree::side::PresentSide;
 
 use crate::engine::Project;
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::timeline::Made;
 use crate::types::checkpoint::Checkpoint;
@@ -124,7 +124,7 @@ impl Operation<'_> {
         to: &State,
         scope: &[RelPath],
         renames: bool,
-    ) -> Result<Comparison, Error> {
+    ) -> Result<Comparison> {
         let needs_present = matches!(from, State::Present) || matches!(to, State::Present);
         let present = if needs_present { Some(self.present_side([from, to])?) } else { None };
         let mut comparison = Comparison {
@@ -173,7 +173,7 @@ impl Operation<'_> {
         Ok(comparison)
     }
 
-    fn present_side(&self, states: [&State; 2]) -> Result<(PresentSide, StateIds), Error> {
+    fn present_side(&self, states: [&State; 2]) -> Result<(PresentSide, StateIds)> {
         let history = self.load_history()?;
         // What is exactly as in the other state is not gone because rules changed.
         let held = states.iter().filter_map(|state| match state {
@@ -193,7 +193,7 @@ impl Project {
         &self,
         sides: &[(&dyn Side, ObjectId)],
         scope: &[RelPath],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let root = self.open_root()?;
         for path in scope {
             let Some((parent, name)) = path.split() else { continue };

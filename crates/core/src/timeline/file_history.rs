@@ -6,7 +6,7 @@ use herma_diff::stat::per_file;
 use herma_diff::{Budget, Change, Renamed};
 use herma_store::RelPath;
 
-use crate::error::{AuthorshipError, Error};
+use crate::error::{AuthorshipError, Error, Result};
 use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
 use crate::types::checkpoint::Checkpoint;
@@ -75,7 +75,7 @@ pub struct FileHistory {
 }
 
 impl Operation<'_> {
-    pub(crate) fn history(self, path: &RelPath) -> Result<FileHistory, Error> {
+    pub(crate) fn history(self, path: &RelPath) -> Result<FileHistory> {
         let progress = self.progress;
         let told = self.tell(path)?;
         let seen = told.versions(path)?;
@@ -103,7 +103,7 @@ impl Operation<'_> {
 
 impl Told<'_> {
     /// A version in full; `None` for the time before there was any.
-    fn version(&self, before: Option<&Seen>, seen: &Seen) -> Result<Option<Version>, Error> {
+    fn version(&self, before: Option<&Seen>, seen: &Seen) -> Result<Option<Version>> {
         let Some(change) = change(before, seen) else { return Ok(None) };
         let author = before.map(|before| self.author_between(before.last, seen.first));
         let (insertions, deletions) = self.count_lines(before, seen)?;
@@ -123,7 +123,7 @@ impl Told<'_> {
         &self,
         before: Option<&Seen>,
         seen: &Seen,
-    ) -> Result<(Option<u64>, Option<u64>), Error> {
+    ) -> Result<(Option<u64>, Option<u64>)> {
         let from = before
             .filter(|b| b.path != seen.path && b.state.is_some() && seen.state.is_some())
             .map(|b| Renamed { path: b.path.clone(), similarity: 0 });

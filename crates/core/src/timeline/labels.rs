@@ -4,16 +4,16 @@ use crate::engine::operation::Operation;
 use herma_store::ObjectId;
 use herma_store::refs::scheme::{checkpoint_ref, name_ref, pin_ref};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::types::checkpoint::{Checkpoint, check_checkpoint_name};
 
 /// Can a checkpoint be called so?
-pub(crate) fn check(name: &str) -> Result<(), Error> {
+pub(crate) fn check(name: &str) -> Result<()> {
     check_checkpoint_name(name).map_err(|source| Error::BadName { name: name.to_owned(), source })
 }
 
 impl Operation<'_> {
-    pub(crate) fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<(), Error> {
+    pub(crate) fn name(&self, checkpoint: &Checkpoint, name: &str) -> Result<()> {
         check(name)?;
         if self.store.dirs.refs().read(&name_ref(&self.id, name))? == Some(checkpoint.id) {
             return Ok(());
@@ -23,7 +23,7 @@ impl Operation<'_> {
         self.give_name(&checkpoint.id, name)
     }
 
-    pub(crate) fn unname(&self, name: &str) -> Result<(), Error> {
+    pub(crate) fn unname(&self, name: &str) -> Result<()> {
         let full = name_ref(&self.id, name);
         let id = match check_checkpoint_name(name) {
             Ok(()) => self.store.dirs.refs().read(&full)?,
@@ -33,7 +33,7 @@ impl Operation<'_> {
         Ok(self.store.dirs.refs().delete(&full, id)?)
     }
 
-    pub(crate) fn pin(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub(crate) fn pin(&self, checkpoint: &Checkpoint) -> Result<()> {
         let pin = pin_ref(&self.id, self.ensure_ref(checkpoint)?);
         if self.store.dirs.refs().read(&pin)?.is_some() {
             return Ok(());
@@ -41,7 +41,7 @@ impl Operation<'_> {
         Ok(self.store.dirs.refs().create(&[(&pin, checkpoint.id)])?)
     }
 
-    pub(crate) fn unpin(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub(crate) fn unpin(&self, checkpoint: &Checkpoint) -> Result<()> {
         let pin = pin_ref(&self.id, self.ensure_ref(checkpoint)?);
         if let Some(id) = self.store.dirs.refs().read(&pin)? {
             self.store.dirs.refs().delete(&pin, id)?;
@@ -49,7 +49,7 @@ impl Operation<'_> {
         Ok(())
     }
 
-    pub(crate) fn check_name_free(&self, name: &str) -> Result<(), Error> {
+    pub(crate) fn check_name_free(&self, name: &str) -> Result<()> {
         let Some(id) = self.store.dirs.refs().read(&name_ref(&self.id, name))? else {
             return Ok(());
         };
@@ -61,13 +61,13 @@ impl Operation<'_> {
         Ok(self.store.dirs.refs().delete(&name_ref(&self.id, name), id)?)
     }
 
-    pub(crate) fn give_name(&self, id: &ObjectId, name: &str) -> Result<(), Error> {
+    pub(crate) fn give_name(&self, id: &ObjectId, name: &str) -> Result<()> {
         Ok(self.store.dirs.refs().create(&[(&name_ref(&self.id, name), *id)])?)
     }
 
     /// Gives a checkpoint that only Hermes's ref holds a ref of its own. Returns its place in the order,
     /// which an adoption may have changed since the caller read it.
-    fn ensure_ref(&self, checkpoint: &Checkpoint) -> Result<u64, Error> {
+    fn ensure_ref(&self, checkpoint: &Checkpoint) -> Result<u64> {
         let history = self.load_history()?;
         let entry = history.entry(&checkpoint.id)?;
         if !entry.has_ref {

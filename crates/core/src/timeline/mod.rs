@@ -27,7 +27,7 @@ use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
 
 use crate::engine::history::History;
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::step::Step;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
@@ -60,7 +60,7 @@ impl Made {
     }
 
     /// Makes the state that `reversed` makes of another one.
-    pub(crate) fn state(&self, of: &StateView<'_>, reversed: &Reversed) -> Result<StateIds, Error> {
+    pub(crate) fn state(&self, of: &StateView<'_>, reversed: &Reversed) -> Result<StateIds> {
         let add = |kind: Kind, data: &[u8]| {
             self.add(kind, data)
                 .map_err(|e| DiffError::Store { path: RelPath::root(), source: Box::new(e) })
@@ -108,7 +108,7 @@ impl Story {
 
 impl Operation<'_> {
     /// Puts the story of this project together, up to a present in this state.
-    pub(crate) fn story(&self, history: &History, present: StateIds) -> Result<Story, Error> {
+    pub(crate) fn story(&self, history: &History, present: StateIds) -> Result<Story> {
         let checkpoints = history.readable(&self.store)?;
         let steps = self.all_steps()?;
         let made = Made::default();
@@ -129,7 +129,7 @@ impl Operation<'_> {
         before: &Checkpoint,
         target: &Checkpoint,
         made: &Made,
-    ) -> Result<StateIds, Error> {
+    ) -> Result<StateIds> {
         let none = |_: &ObjectId| Ok(None);
         let side = StoreSide::new(&self.store.objects);
         let parts = |checkpoint: &Checkpoint| self.parts_of(checkpoint, checkpoint.modes, &none);
@@ -155,7 +155,7 @@ impl Operation<'_> {
         checkpoint: &Checkpoint,
         modes: Option<ObjectId>,
         pending: &Pending<'_>,
-    ) -> Result<StateParts, Error> {
+    ) -> Result<StateParts> {
         let objects = &self.store.objects;
         let modes = match checkpoint.extra {
             Some(_) => Modes::read_pending(objects, pending, modes)?,
@@ -169,7 +169,7 @@ impl Operation<'_> {
         &self,
         present: &Present,
         pending: &Pending<'_>,
-    ) -> Result<StateParts, Error> {
+    ) -> Result<StateParts> {
         let mut left_out = Vec::new();
         present.cache.each_left_out(|path, why| {
             left_out.push(why.at(path));
@@ -191,7 +191,7 @@ pub(crate) struct Ground<'g> {
 
 impl Ground<'_> {
     /// What belongs to a point of the timeline beside its tree.
-    pub(crate) fn parts(&self, point: usize) -> Result<StateParts, Error> {
+    pub(crate) fn parts(&self, point: usize) -> Result<StateParts> {
         let (points, pending) = (&self.told.line.points, self.told.pending(self.pending));
         match (&points[point].checkpoint, self.present) {
             (Some(checkpoint), _) => {
@@ -210,18 +210,14 @@ impl Ground<'_> {
         &self,
         sorted: &Sorted,
         more: usize,
-    ) -> Result<BTreeMap<usize, StateParts>, Error> {
+    ) -> Result<BTreeMap<usize, StateParts>> {
         let ends = sorted.runs.iter().flat_map(|(from, to)| [*from, *to]);
         let points: BTreeSet<usize> = ends.chain([more]).collect();
         points.into_iter().map(|point| Ok((point, self.parts(point)?))).collect()
     }
 
     /// The files that changed along a stretch, without what belongs to somebody else at one of its ends.
-    pub(crate) fn changes_in(
-        &self,
-        stretch: usize,
-        scope: &[RelPath],
-    ) -> Result<Vec<RelPath>, Error> {
+    pub(crate) fn changes_in(&self, stretch: usize, scope: &[RelPath]) -> Result<Vec<RelPath>> {
         let objects = &self.operation.store.objects;
         let pending = self.told.pending(self.pending);
         let side = StoreSide::with_pending(objects, &pending);

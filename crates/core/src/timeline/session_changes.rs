@@ -19,7 +19,7 @@ use herma_worktree::modes::Modes;
 use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::step::{Step, StepEnd};
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
@@ -55,7 +55,7 @@ impl Operation<'_> {
         choice: &StepChoice,
         scope: &[RelPath],
         renames: bool,
-    ) -> Result<SessionChanges, Error> {
+    ) -> Result<SessionChanges> {
         let history = self.load_history()?;
         // Steps that are over say all there is to know: the present does not matter.
         let newest = history.readable(&self.store)?;
@@ -82,7 +82,7 @@ impl Operation<'_> {
         choice: &StepChoice,
         scope: &[RelPath],
         renames: bool,
-    ) -> Result<SessionChanges, Error> {
+    ) -> Result<SessionChanges> {
         let history = self.load_history()?;
         // Dropped in the end: what is new in the present is needed only to look at it.
         let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
@@ -117,7 +117,7 @@ impl Ground<'_> {
         chosen: &BTreeSet<u64>,
         scope: &[RelPath],
         renames: bool,
-    ) -> Result<SessionChanges, Error> {
+    ) -> Result<SessionChanges> {
         let story = self.told;
         let is_chosen = |step: &&Step| chosen.contains(&step.number);
         let mut answer = SessionChanges {
@@ -159,11 +159,7 @@ impl Ground<'_> {
     }
 
     /// The files that changed while chosen steps and others were under way.
-    fn partly_theirs(
-        &self,
-        sorted: &Sorted,
-        scope: &[RelPath],
-    ) -> Result<BTreeSet<RelPath>, Error> {
+    fn partly_theirs(&self, sorted: &Sorted, scope: &[RelPath]) -> Result<BTreeSet<RelPath>> {
         let mut paths = BTreeSet::new();
         for (stretch, _) in sorted.others.iter().filter(|(_, whose)| *whose == Belongs::Partly) {
             paths.extend(self.changes_in(*stretch, scope)?);
@@ -173,7 +169,7 @@ impl Ground<'_> {
 }
 
 /// The numbers of the chosen steps; an error if there are none.
-fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<u64>, Error> {
+fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<u64>> {
     for number in &choice.numbers {
         if story.step(*number).is_none() {
             return Err(Error::NoSuchStep(WhichStep::Number(*number)));
@@ -202,11 +198,7 @@ fn forgotten(story: &Story, chosen: &BTreeSet<u64>) -> Vec<u64> {
 }
 
 /// How the state that each file was in before one of the runs touched it differs from the first one.
-fn before_touched(
-    first: &StateView<'_>,
-    runs: &[Run<'_>],
-    scope: &[RelPath],
-) -> Result<Reversed, Error> {
+fn before_touched(first: &StateView<'_>, runs: &[Run<'_>], scope: &[RelPath]) -> Result<Reversed> {
     let compare = |old: &StateView<'_>, new: &StateView<'_>| {
         herma_diff::compare(Some((old.side, old.tree)), Some((new.side, new.tree)), scope)
     };
@@ -244,7 +236,7 @@ fn changes_between(
     new: StateIds,
     scope: &[RelPath],
     renames: bool,
-) -> Result<Vec<Change>, Error> {
+) -> Result<Vec<Change>> {
     let changes = herma_diff::compare(Some((side, old.0)), Some((side, new.0)), scope)?;
     if !renames {
         return Ok(changes);

@@ -19,7 +19,7 @@ use herma_worktree::side::PresentSide;
 use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 use crate::engine::history::History;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::step::{LineAuthor, Step};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;
@@ -59,7 +59,7 @@ pub(crate) enum At {
 
 impl<'p> Operation<'p> {
     /// Puts the story together and looks at what is at a path. Nothing is written.
-    pub(crate) fn tell(self, path: &RelPath) -> Result<Told<'p>, Error> {
+    pub(crate) fn tell(self, path: &RelPath) -> Result<Told<'p>> {
         let history = self.some_history()?;
         let Some(cache) = self.load_cache(&history) else {
             let present = self.look(&history)?;
@@ -79,7 +79,7 @@ impl<'p> Operation<'p> {
     }
 
     /// The story up to this present.
-    fn told_up_to(self, present: Present, history: &History) -> Result<Told<'p>, Error> {
+    fn told_up_to(self, present: Present, history: &History) -> Result<Told<'p>> {
         Ok(Told {
             story: self.story(history, (present.tree, present.modes))?,
             present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
@@ -102,7 +102,7 @@ fn ways_to(path: &RelPath) -> Vec<Vec<u8>> {
 
 impl Told<'_> {
     /// Is a file at this path of which the state before the present says nothing?
-    fn is_new(&self, path: &RelPath) -> Result<bool, Error> {
+    fn is_new(&self, path: &RelPath) -> Result<bool> {
         let Some(before) = self.now().checked_sub(1) else { return Ok(true) };
         let is_file = |point| Ok::<_, Error>(matches!(self.at(point, path)?, At::File(_)));
         Ok(is_file(self.now())? && !is_file(before)?)
@@ -123,7 +123,7 @@ impl Told<'_> {
     }
 
     /// The versions of the file that is at `path` now, or was last there, oldest first.
-    pub(crate) fn versions(&self, path: &RelPath) -> Result<Vec<Seen>, Error> {
+    pub(crate) fn versions(&self, path: &RelPath) -> Result<Vec<Seen>> {
         // Newest first until the end.
         let mut versions: Vec<Seen> = Vec::new();
         let mut path = path.clone();
@@ -153,7 +153,7 @@ impl Told<'_> {
     }
 
     /// What a state says about a path.
-    pub(crate) fn at(&self, point: usize, path: &RelPath) -> Result<At, Error> {
+    pub(crate) fn at(&self, point: usize, path: &RelPath) -> Result<At> {
         let side = self.side(point);
         let mut here = (EntryMode::Directory, self.story.line.points[point].state.0);
         let mut dir = RelPath::root();
@@ -174,7 +174,7 @@ impl Told<'_> {
     }
 
     /// Is a path that is not in the tree not there, or was it left out?
-    fn missing(&self, point: usize, path: &RelPath) -> Result<At, Error> {
+    fn missing(&self, point: usize, path: &RelPath) -> Result<At> {
         let left_out = match &self.story.line.points[point].checkpoint {
             None => self.left_out_now(path),
             Some(checkpoint) if checkpoint.receipt_damaged => return Ok(At::Unknown),
@@ -205,7 +205,7 @@ impl Told<'_> {
         old: usize,
         new: usize,
         path: &RelPath,
-    ) -> Result<Option<(RelPath, FileState)>, Error> {
+    ) -> Result<Option<(RelPath, FileState)>> {
         let (old_side, new_side) = (self.side(old), self.side(new));
         let tree = |point: usize| self.story.line.points[point].state.0;
         let (old_tree, new_tree) = (tree(old), tree(new));
@@ -271,7 +271,7 @@ impl Told<'_> {
     }
 
     /// The length of a version's content.
-    pub(crate) fn size(&self, seen: &Seen) -> Result<Option<u64>, Error> {
+    pub(crate) fn size(&self, seen: &Seen) -> Result<Option<u64>> {
         let Some(state) = seen.state.filter(|state| state.mode != EntryMode::Nested) else {
             return Ok(None);
         };

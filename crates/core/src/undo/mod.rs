@@ -21,7 +21,7 @@ use herma_worktree::side::PresentSide;
 
 use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::step::OutsideOfStep;
 use crate::records::undo::{MAX_UNDO_STATES, Move, UndoRecord};
 use crate::restore::Plan;
@@ -43,7 +43,7 @@ pub enum Undone {
 
 impl Operation<'_> {
     /// What a move would do. Nothing is changed.
-    pub(crate) fn plan_move(&self, by: Move) -> Result<Undone, Error> {
+    pub(crate) fn plan_move(&self, by: Move) -> Result<Undone> {
         let history = self.some_history()?;
         let mut present = self.look_holding(&history, &[])?;
         let last = self.last_if_idle(by, &present)?;
@@ -67,7 +67,7 @@ impl Operation<'_> {
     }
 
     /// Undoes or redoes.
-    pub(crate) fn make_move(&self, by: Move) -> Result<Undone, Error> {
+    pub(crate) fn make_move(&self, by: Move) -> Result<Undone> {
         self.some_history()?;
         let root_made = self.make_root_again()?;
         let mut draft = self.draft(false, &[])?;
@@ -89,16 +89,16 @@ impl Operation<'_> {
         Ok(Undone::Done(Box::new(restored)))
     }
 
-    pub(crate) fn undo_record(&self) -> Result<UndoRecord, Error> {
+    pub(crate) fn undo_record(&self) -> Result<UndoRecord> {
         Ok(self.records()?.1)
     }
 
-    pub(crate) fn is_half_way(&self) -> Result<bool, Error> {
+    pub(crate) fn is_half_way(&self) -> Result<bool> {
         Ok(self.records()?.0.is_some())
     }
 
     /// The last step, if nothing that an undo could take back is known of it.
-    fn last_if_idle(&self, by: Move, present: &Present) -> Result<Option<OutsideOfStep>, Error> {
+    fn last_if_idle(&self, by: Move, present: &Present) -> Result<Option<OutsideOfStep>> {
         if by != Move::Undo || self.records()?.0.is_some() {
             return Ok(None);
         }
@@ -112,7 +112,7 @@ impl Operation<'_> {
         task: &Task,
         target: &Checkpoint,
         present: &Present,
-    ) -> Result<Option<OutsideOfStep>, Error> {
+    ) -> Result<Option<OutsideOfStep>> {
         let steps = match task {
             Task::New(Move::Undo) => self.outside_of_undo(target)?,
             _ => Vec::new(),
@@ -127,7 +127,7 @@ impl Operation<'_> {
         by: Move,
         history: &History,
         present: &Present,
-    ) -> Result<(Checkpoint, Task), Error> {
+    ) -> Result<(Checkpoint, Task)> {
         let all = history.readable(&self.store)?;
         let by_id = |id: &ObjectId| all.iter().find(|c| c.id == *id).cloned();
         // One that was dropped is passed over. One that cannot be read is where it would have led.
@@ -174,7 +174,7 @@ impl Operation<'_> {
 
     /// Where undo and redo stand, with what happened since the last move. Content alone does not tell: later work may
     /// have led to just where that move had led.
-    pub(crate) fn standing(&self, history: &History, present: &Present) -> Result<Standing, Error> {
+    pub(crate) fn standing(&self, history: &History, present: &Present) -> Result<Standing> {
         let (_, mut record) = self.records()?;
         let entries = history.entries.iter();
         let noted = entries.clone().find(|entry| Some(entry.id) == record.newest);
@@ -215,7 +215,7 @@ impl Operation<'_> {
         record: &UndoRecord,
         saved: &[&Checkpoint],
         (ends, present): (Option<Ends<'_>>, &Present),
-    ) -> Result<Since, Error> {
+    ) -> Result<Since> {
         let is_current = record.is_current((present.tree, present.modes))
             // A move whose ends cannot be read must not keep the project from all others: its end stays in the past, where an
             // undo meets it.
@@ -231,7 +231,7 @@ impl Operation<'_> {
     }
 
     /// Would going to this checkpoint change nothing? Then only rules make it another state.
-    fn is_no_way(&self, checkpoint: &Checkpoint, present: &Present) -> Result<bool, Error> {
+    fn is_no_way(&self, checkpoint: &Checkpoint, present: &Present) -> Result<bool> {
         let prepared = self.prepare(checkpoint, &RestoreOptions::default(), present);
         let prepared = unless_damaged(prepared)?;
         Ok(prepared.is_some_and(|prepared| prepared.plan.actions.is_empty()))
@@ -239,7 +239,7 @@ impl Operation<'_> {
 
     /// Is the project as the last restore left it, but for files that only rules which changed since make part of it, or take
     /// out of it? Nobody changed the others.
-    fn differs_by_rules(&self, ends: Option<Ends<'_>>, present: &Present) -> Result<bool, Error> {
+    fn differs_by_rules(&self, ends: Option<Ends<'_>>, present: &Present) -> Result<bool> {
         let Some((position, left)) = ends else { return Ok(false) };
         let side = StoreSide::new(&self.store.objects);
         let seen = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));

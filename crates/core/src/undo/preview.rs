@@ -12,7 +12,7 @@ use herma_worktree::side::PresentSide;
 use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::undo::plan::TakeBackPlan;
 
 /// The present beside what it would become.
@@ -71,7 +71,7 @@ impl Side for ResultSide<'_> {
 }
 
 impl Operation<'_> {
-    pub(crate) fn preview(self, plan: &TakeBackPlan) -> Result<Preview, Error> {
+    pub(crate) fn preview(self, plan: &TakeBackPlan) -> Result<Preview> {
         let seen = plan.seen.as_ref().filter(|_| plan.exact.is_none());
         let seen = seen.ok_or(Error::ChangedSincePlan)?;
         let (changes, modes) = list(seen, &plan.reversed);

@@ -17,7 +17,7 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::Present;
 
 use crate::engine::history::History;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd};
 use crate::records::undo::Move;
 use crate::restore::plan::requested;
@@ -34,7 +34,7 @@ use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };
 
 impl Operation<'_> {
-    pub(crate) fn plan_take_back(&self, asked: &TakeBack) -> Result<TakeBackPlan, Error> {
+    pub(crate) fn plan_take_back(&self, asked: &TakeBack) -> Result<TakeBackPlan> {
         self.check_whole()?;
         let history = self.load_history()?;
         // Dropped in the end: what is new in the present is needed only to look at it.
@@ -48,7 +48,7 @@ impl Operation<'_> {
         Ok(plan)
     }
 
-    pub(crate) fn take_back(&self, asked: &TakeBack) -> Result<TakenBack, Error> {
+    pub(crate) fn take_back(&self, asked: &TakeBack) -> Result<TakenBack> {
         self.check_whole()?;
         let held = self.held_for(asked)?;
         // One look serves the plan and the save.
@@ -58,7 +58,7 @@ impl Operation<'_> {
         self.take_back_over(draft, plan)
     }
 
-    pub(crate) fn take_back_as_planned(&self, plan: TakeBackPlan) -> Result<TakenBack, Error> {
+    pub(crate) fn take_back_as_planned(&self, plan: TakeBackPlan) -> Result<TakenBack> {
         self.check_whole()?;
         let draft = self.draft(false, &plan.held)?;
         if (draft.present.tree, draft.present.modes) != plan.present && !plan.is_empty() {
@@ -68,11 +68,7 @@ impl Operation<'_> {
     }
 
     /// Carries out a plan for the present that `draft` found.
-    fn take_back_over<'s>(
-        &'s self,
-        mut draft: Draft<'s>,
-        plan: TakeBackPlan,
-    ) -> Result<TakenBack, Error> {
+    fn take_back_over<'s>(&'s self, mut draft: Draft<'s>, plan: TakeBackPlan) -> Result<TakenBack> {
         if plan.is_empty() {
             return Ok(TakenBack { plan, restored: None });
         }
@@ -89,7 +85,7 @@ impl Operation<'_> {
     }
 
     /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
-    fn held_for(&self, asked: &TakeBack) -> Result<Vec<ObjectId>, Error> {
+    fn held_for(&self, asked: &TakeBack) -> Result<Vec<ObjectId>> {
         let steps = self.all_steps()?;
         let chosen = asked.steps.pick(&steps);
         let mut held: Vec<ObjectId> = asked.since.iter().map(|since| since.id).collect();
@@ -107,7 +103,7 @@ impl Operation<'_> {
     }
 
     /// Refuses to work out anything from files that an interrupted restore left part old, part new.
-    fn check_whole(&self) -> Result<(), Error> {
+    fn check_whole(&self) -> Result<()> {
         match self.records()? {
             (Some(_), _) => Err(Error::RestoreUnfinished),
             (None, _) => Ok(()),
@@ -119,7 +115,7 @@ impl Operation<'_> {
         &'s self,
         mut draft: Draft<'s>,
         plan: &TakeBackPlan,
-    ) -> Result<(Draft<'s>, Checkpoint), Error> {
+    ) -> Result<(Draft<'s>, Checkpoint)> {
         let (history, present) = (&draft.history, &draft.present);
         if draft.is_anew || self.saved_before(history, present, &[])?.is_none() {
             let (held, options) = (draft.held.clone(), before(&plan.reason()));
@@ -159,7 +155,7 @@ impl Operation<'_> {
         asked: &TakeBack,
         present: &Present,
         pending: &Pending<'_>,
-    ) -> Result<TakeBackPlan, Error> {
+    ) -> Result<TakeBackPlan> {
         let told = self.story(history, (present.tree, present.modes))?;
         let ground = Ground { operation: self, told: &told, present: Some(present), pending };
         let mut plan = self.work_out_along(&ground, history, asked, present)?;
@@ -179,7 +175,7 @@ impl Operation<'_> {
         history: &History,
         asked: &TakeBack,
         present: &Present,
-    ) -> Result<TakeBackPlan, Error> {
+    ) -> Result<TakeBackPlan> {
         let told = ground.told;
         for number in &asked.steps.numbers {
             if told.step(*number).is_none() {
@@ -266,7 +262,7 @@ impl Operation<'_> {
         from: &Checkpoint,
         present: &Present,
         plan: &mut TakeBackPlan,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if plan.asked.paths.is_empty() {
             return Ok(());
         }
@@ -299,7 +295,7 @@ impl Operation<'_> {
         asked: &TakeBack,
         present: &Present,
         pending: &Pending<'_>,
-    ) -> Result<Reversed, Error> {
+    ) -> Result<Reversed> {
         let side = StoreSide::with_pending(&self.store.objects, pending);
         let target_parts = self.parts_of(target, target.modes, pending)?;
         let present_parts = self.present_parts(present, pending)?;
@@ -315,7 +311,7 @@ impl Operation<'_> {
         Ok(reversal::reverse(&request)?)
     }
 
-    pub(crate) fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    pub(crate) fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool> {
         let is_later = |step: &Step| {
             let ends_later = match step.end {
                 StepEnd::Open => true,
@@ -333,7 +329,7 @@ impl Operation<'_> {
 
 impl Ground<'_> {
     /// Takes the runs out of the present.
-    fn reverse(&self, sorted: &Sorted, asked: &TakeBack) -> Result<Reversed, Error> {
+    fn reverse(&self, sorted: &Sorted, asked: &TakeBack) -> Result<Reversed> {
         let pending = self.told.pending(self.pending);
         let side = StoreSide::with_pending(&self.operation.store.objects, &pending);
         let points = &self.told.line.points;

@@ -7,7 +7,7 @@ use herma_reversal as reversal;
 use herma_store::RelPath;
 use herma_worktree::receipt::why_left_out;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::timeline::Ground;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
@@ -15,11 +15,7 @@ use crate::undo::plan::TakeBackPlan;
 
 impl Ground<'_> {
     /// Notes which files others changed, as far as they are within what was asked for.
-    pub(crate) fn name_what_stays(
-        &self,
-        sorted: &Sorted,
-        plan: &mut TakeBackPlan,
-    ) -> Result<(), Error> {
+    pub(crate) fn name_what_stays(&self, sorted: &Sorted, plan: &mut TakeBackPlan) -> Result<()> {
         for (stretch, belongs) in &sorted.others {
             let mut paths = self.changed_in(*stretch, &plan.asked.paths)?;
             self.drop_unvouched(*stretch, &mut paths)?;
@@ -38,7 +34,7 @@ impl Ground<'_> {
         sorted: &Sorted,
         chosen: &BTreeSet<u64>,
         plan: &mut TakeBackPlan,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let runs = sorted.runs.iter().flat_map(|(from, to)| *from..*to);
         let partly = |(stretch, belongs): &(usize, Belongs)| {
             (*belongs == Belongs::Partly).then_some(*stretch)
@@ -58,7 +54,7 @@ impl Ground<'_> {
     }
 
     /// What changed along a stretch, modes as well.
-    fn changed_in(&self, stretch: usize, scope: &[RelPath]) -> Result<Vec<RelPath>, Error> {
+    fn changed_in(&self, stretch: usize, scope: &[RelPath]) -> Result<Vec<RelPath>> {
         let mut paths = self.changes_in(stretch, scope)?;
         let points = &self.told.line.points;
         let (old, new) = (points[stretch].state, points[stretch + 1].state);
@@ -77,7 +73,7 @@ impl Ground<'_> {
     }
 
     /// Drops what one end of a stretch says nothing about: that it is in the other one only need not be anybody's doing.
-    fn drop_unvouched(&self, stretch: usize, paths: &mut Vec<RelPath>) -> Result<(), Error> {
+    fn drop_unvouched(&self, stretch: usize, paths: &mut Vec<RelPath>) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 use super::super::testing::{Store, days_ago};
 use super::*;
+use crate::error::Error;
 
 #[test]
 fn without_limits_nothing_goes() {

@@ -9,7 +9,7 @@ use herma_fs::publish::{Durability, write_file};
 use herma_fs::{Dir, Errno};
 
 use super::{Step, record};
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::read_record;
 
 /// Where they are, in a project's own directory.
@@ -34,7 +34,7 @@ pub(crate) struct StepLog {
 
 impl StepLog {
     /// Opens the log in a project's own directory. Missing is empty.
-    pub(crate) fn open(state: &Dir) -> Result<Self, Error> {
+    pub(crate) fn open(state: &Dir) -> Result<Self> {
         let dir = match state.open_dir(DIR) {
             Ok(dir) => dir,
             Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(Self::empty()),
@@ -59,7 +59,7 @@ impl StepLog {
     }
 
     /// One step, if it is there and can be read.
-    pub(crate) fn step(&self, number: u64) -> Result<Option<Step>, Error> {
+    pub(crate) fn step(&self, number: u64) -> Result<Option<Step>> {
         let Some(dir) = &self.dir else { return Ok(None) };
         let bytes = read_record(dir, &name_of(number), record::MAX_RECORD)?;
         let step = bytes.and_then(|bytes| record::decode(&bytes));
@@ -67,7 +67,7 @@ impl StepLog {
     }
 
     /// Every step that can be read, oldest first.
-    pub(crate) fn all(&self) -> Result<Vec<Step>, Error> {
+    pub(crate) fn all(&self) -> Result<Vec<Step>> {
         self.newest_ones(usize::MAX, |_| true)
     }
 
@@ -76,7 +76,7 @@ impl StepLog {
         &self,
         most: usize,
         fits: impl Fn(&Step) -> bool,
-    ) -> Result<Vec<Step>, Error> {
+    ) -> Result<Vec<Step>> {
         let mut steps = Vec::new();
         let (mut fitting, mut beside) = (0, 0);
         for number in self.numbers.iter().rev() {
@@ -94,7 +94,7 @@ impl StepLog {
     }
 
     /// The newest step that fits.
-    pub(crate) fn newest(&self, fits: impl Fn(&Step) -> bool) -> Result<Option<Step>, Error> {
+    pub(crate) fn newest(&self, fits: impl Fn(&Step) -> bool) -> Result<Option<Step>> {
         for number in self.numbers.iter().rev() {
             let step = self.step(*number)?;
             if let Some(step) = step.filter(&fits) {
@@ -111,7 +111,7 @@ impl StepLog {
         state: &Dir,
         step: &Step,
         durability: Durability,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let dir = match self.dir.take() {
             Some(dir) => dir,
             None => match make_directory(state) {
@@ -135,7 +135,7 @@ impl StepLog {
     /// Forgets steps that are of no use any more: both their states are gone, or they changed nothing and
     /// enough others are remembered. The newest one always stays, because the next gets its number from
     /// it.
-    pub(crate) fn forget(&mut self, is_gone: impl Fn(&Step) -> bool) -> Result<usize, Error> {
+    pub(crate) fn forget(&mut self, is_gone: impl Fn(&Step) -> bool) -> Result<usize> {
         let mut steps = self.all()?;
         steps.pop();
         let surplus = self.numbers.len().saturating_sub(MAX_STEPS);
@@ -155,14 +155,14 @@ impl StepLog {
 
     /// Sees to it that no checkpoint gets a place in the order that one had which is about to be dropped:
     /// steps remember places.
-    pub(crate) fn reserve_order(&self, tmp: &Dir, next_sequence: u64) -> Result<(), Error> {
+    pub(crate) fn reserve_order(&self, tmp: &Dir, next_sequence: u64) -> Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
         let text = next_sequence.to_string();
         Ok(write_file(tmp, dir, NEXT, text.as_bytes(), Durability::Synced)?)
     }
 
     /// The lowest place in the order that no dropped checkpoint of this project had.
-    pub(crate) fn reserved_order(state: &Dir) -> Result<u64, Error> {
+    pub(crate) fn reserved_order(state: &Dir) -> Result<u64> {
         let dir = match state.open_dir(DIR) {
             Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(0),
             dir => dir?,
@@ -174,7 +174,7 @@ impl StepLog {
     }
 
     /// Removes these steps.
-    pub(crate) fn remove(&mut self, steps: &[u64]) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, steps: &[u64]) -> Result<()> {
         if let Some(dir) = &self.dir {
             for number in steps {
                 match dir.remove_file(name_of(*number).as_str()) {

@@ -8,7 +8,7 @@ use herma_fs::publish::{Durability, write_file};
 use serde::{Deserialize, Serialize};
 
 use super::record::{cut_name, cut_prompt};
-use crate::error::Error;
+use crate::error::Result;
 use crate::records::read_record;
 
 /// Where they are, in a project's own directory.
@@ -54,7 +54,7 @@ struct Form {
 
 impl Marks {
     /// Reads the marks of a project; missing or damaged ones are none.
-    pub(crate) fn read(state: &Dir) -> Result<Self, Error> {
+    pub(crate) fn read(state: &Dir) -> Result<Self> {
         let bytes = read_record(state, FILE, MAX_FILE)?;
         let marks = bytes.and_then(|bytes| Self::parse(&bytes));
         Ok(marks.unwrap_or_default())
@@ -67,7 +67,7 @@ impl Marks {
     }
 
     /// Writes them. Losing them to a power cut costs the name of a turn.
-    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<(), Error> {
+    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
         Ok(write_file(tmp, state, FILE, &self.encode(), Durability::Cache)?)
     }
 

@@ -15,7 +15,7 @@ use herma_worktree::lists;
 use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, UsualModes};
 use herma_worktree::stat_cache::{EntryKind, EntryRecord, StatCache};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::restore::ActionKind;
 use crate::restore::plan::{DirectoryMode, Draft, Planner};
 use crate::types::kept::KeptWhy;
@@ -32,7 +32,7 @@ impl Planner<'_> {
         &self,
         changes: &[Change],
         draft: &mut Draft,
-    ) -> Result<BTreeMap<RelPath, DirectoryMode>, Error> {
+    ) -> Result<BTreeMap<RelPath, DirectoryMode>> {
         let differing = self.directories_with_other_lists()?;
         let mut wanted = if let Some(differing) = &differing {
             let mut wanted = self.directories_around(changes);
@@ -142,7 +142,7 @@ impl Planner<'_> {
     }
 
     /// Every directory of the checkpoint, with its mode.
-    fn target_directories(&self) -> Result<BTreeMap<RelPath, u32>, Error> {
+    fn target_directories(&self) -> Result<BTreeMap<RelPath, u32>> {
         let mut found = BTreeMap::new();
         self.each_target_directory(|dir, _| {
             found.insert(dir.clone(), self.directory_mode(dir));
@@ -157,8 +157,8 @@ impl Planner<'_> {
     /// Calls `each` with the directories of the checkpoint that were asked for, and those around them.
     fn each_target_directory(
         &self,
-        mut each: impl FnMut(&RelPath, &ObjectId) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut each: impl FnMut(&RelPath, &ObjectId) -> Result<()>,
+    ) -> Result<()> {
         let mut stack = vec![(RelPath::root(), self.target.tree)];
         while let Some((dir, tree)) = stack.pop() {
             each(&dir, &tree)?;
@@ -177,7 +177,7 @@ impl Planner<'_> {
 
     /// Directories about which the checkpoint and the present say different things: their mode, that of a file
     /// in them, or that they exist, if nothing else says so. `None` if any directory may be one of them.
-    fn directories_with_other_lists(&self) -> Result<Option<BTreeSet<RelPath>>, Error> {
+    fn directories_with_other_lists(&self) -> Result<Option<BTreeSet<RelPath>>> {
         let mut found = BTreeSet::new();
         if self.target.modes == self.present_modes {
             return Ok(Some(found));
@@ -214,7 +214,7 @@ impl Planner<'_> {
         path: &RelPath,
         list: Option<ObjectId>,
         dir: Option<u32>,
-    ) -> Result<BTreeMap<BString, Lists>, Error> {
+    ) -> Result<BTreeMap<BString, Lists>> {
         let mut below: BTreeMap<BString, Lists> = BTreeMap::new();
         let dirs = match list {
             Some(list) => lists::parts(&self.target_side.entries(path, &list)?).1,
@@ -244,7 +244,7 @@ impl Planner<'_> {
         directories: &BTreeSet<RelPath>,
         draft: &mut Draft,
         wanted: &mut BTreeMap<RelPath, u32>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         for dir in directories {
             let tree = match self.target_at(dir)? {
                 Some((EntryMode::Directory, tree)) => Some(tree),
@@ -261,12 +261,7 @@ impl Planner<'_> {
     }
 
     /// Finds files of a directory whose content is as it was but whose mode is not.
-    fn compare_modes(
-        &self,
-        dir: &RelPath,
-        tree: &ObjectId,
-        draft: &mut Draft,
-    ) -> Result<(), Error> {
+    fn compare_modes(&self, dir: &RelPath, tree: &ObjectId, draft: &mut Draft) -> Result<()> {
         let Some(index) = self.present.dir_at(dir.as_bytes()) else { return Ok(()) };
         for entry in self.target_side.entries(dir, tree)? {
             let executable = match entry.mode {
@@ -339,7 +334,7 @@ impl Planner<'_> {
         path: &RelPath,
         wanted: &BTreeMap<RelPath, DirectoryMode>,
         draft: &mut Draft,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let Some(dir) = self.present.dir_at(path.as_bytes()) else { return Ok(false) };
         // One that the rules leave out, and that is entered only for something in it, may have been there before without a word.
         let descends = self.target.extra.is_none()
@@ -361,7 +356,7 @@ impl Planner<'_> {
         Ok(!stays)
     }
 
-    fn target_has_directory(&self, path: &RelPath) -> Result<bool, Error> {
+    fn target_has_directory(&self, path: &RelPath) -> Result<bool> {
         if self.target_modes.directories.contains_key(path) {
             return Ok(true);
         }

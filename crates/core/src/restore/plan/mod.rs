@@ -20,7 +20,7 @@ use herma_worktree::scan::same_shape::Edits;
 use herma_worktree::stat_cache::StatCache;
 
 use super::{Action, ActionKind, Kept, KeptWhy, Plan, RestoreOptions};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::save::read_ahead::{Content, ReadAhead};
 use crate::types::checkpoint::Checkpoint;
 
@@ -63,13 +63,13 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Checks that every path asked for is in the checkpoint or in the project, and one of them can be brought back.
-    pub(crate) fn check_paths(&self) -> Result<(), Error> {
+    pub(crate) fn check_paths(&self) -> Result<()> {
         self.check_known()?;
         requested::check(&self.plan.requested)
     }
 
     /// Checks that every path asked for is in the checkpoint or in the project.
-    pub(crate) fn check_known(&self) -> Result<(), Error> {
+    pub(crate) fn check_known(&self) -> Result<()> {
         let unknown = self.unknown.clone();
         unknown.map_or(Ok(()), |path| Err(Error::PathUnknown { path }))
     }
@@ -111,7 +111,7 @@ impl Draft {
 
 impl Planner<'_> {
     /// Makes the plan.
-    pub(crate) fn plan(&self) -> Result<Prepared, Error> {
+    pub(crate) fn plan(&self) -> Result<Prepared> {
         let changes = self.changes()?;
         let mut draft = Draft::default();
         self.block(&changes, &mut draft);
@@ -143,7 +143,7 @@ impl Planner<'_> {
 
     /// Names files that belong to none of the two states, but to one Herma led to or from: they would go, but the rules leave
     /// them out and somebody changed them, so nobody holds them.
-    fn name_changed_since(&self, draft: &mut Draft) -> Result<(), Error> {
+    fn name_changed_since(&self, draft: &mut Draft) -> Result<()> {
         for (path, reason) in self.held_and_left_out {
             let Ok(path) = RelPath::new(path.clone()) else { continue };
             let is_ours = self.is_asked_for(&path) && !self.is_to_be_kept(&path);
@@ -172,12 +172,12 @@ impl Planner<'_> {
     }
 
     /// What the checkpoint has at a path.
-    pub(super) fn target_entry(&self, path: &RelPath) -> Result<Option<EntryMode>, Error> {
+    pub(super) fn target_entry(&self, path: &RelPath) -> Result<Option<EntryMode>> {
         Ok(self.target_at(path)?.map(|(mode, _)| mode))
     }
 
     /// What the checkpoint has at a path, and which object that is.
-    pub(super) fn target_at(&self, path: &RelPath) -> Result<Option<(EntryMode, ObjectId)>, Error> {
+    pub(super) fn target_at(&self, path: &RelPath) -> Result<Option<(EntryMode, ObjectId)>> {
         Ok(herma_diff::entry_at(self.target_side, self.target.tree, path)?)
     }
 
@@ -241,7 +241,7 @@ impl Planner<'_> {
         None
     }
 
-    fn take(&self, change: &Change, draft: &mut Draft) -> Result<(), Error> {
+    fn take(&self, change: &Change, draft: &mut Draft) -> Result<()> {
         let path = &change.path;
         if draft.blocked.iter().any(|blocked| path.starts_with(blocked)) {
             return Ok(());
@@ -279,7 +279,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn take_removal(&self, path: &RelPath, draft: &mut Draft) -> Result<(), Error> {
+    fn take_removal(&self, path: &RelPath, draft: &mut Draft) -> Result<()> {
         if let Some(reason) = self.target_said_nothing(path) {
             // Left out then and now, it is nobody's business.
             let now = self.present.entry_at(path.as_bytes());
@@ -299,7 +299,7 @@ impl Planner<'_> {
 
     /// Is a path, asked for by itself, in what the checkpoint knows only as a nested repository? Where
     /// all paths are asked for, the repository is among them and blocks what is in it.
-    fn is_in_nested(&self, path: &RelPath) -> Result<bool, Error> {
+    fn is_in_nested(&self, path: &RelPath) -> Result<bool> {
         for dir in path.ancestors().filter(|dir| !self.is_asked_for(dir)) {
             if self.target_entry(&dir)? == Some(EntryMode::Nested) {
                 return Ok(true);
@@ -315,7 +315,7 @@ impl Planner<'_> {
 
     /// Is it lost whether the checkpoint vouches for the absence of a path? Where it has a file there was
     /// no directory, and where it has a directory no file: nothing there was left out.
-    pub(super) fn may_have_been_left_out(&self, path: &RelPath) -> Result<bool, Error> {
+    pub(super) fn may_have_been_left_out(&self, path: &RelPath) -> Result<bool> {
         if self.target_left_out.is_some() {
             return Ok(false);
         }

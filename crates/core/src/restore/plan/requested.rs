@@ -7,7 +7,7 @@
 use herma_store::RelPath;
 use herma_store::object::EntryMode;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::restore::plan::{Draft, Planner};
 use crate::types::kept::{Kept, KeptWhy};
 
@@ -43,7 +43,7 @@ impl Requested {
 }
 
 /// Refuses what was asked for if nothing of it can be brought back.
-pub(crate) fn check(requested: &[Requested]) -> Result<(), Error> {
+pub(crate) fn check(requested: &[Requested]) -> Result<()> {
     let paths: Vec<Kept> = requested.iter().filter_map(Requested::not_held).collect();
     if !paths.is_empty() && paths.len() == requested.len() {
         return Err(Error::NotInCheckpoint { paths });
@@ -53,7 +53,7 @@ pub(crate) fn check(requested: &[Requested]) -> Result<(), Error> {
 
 impl Planner<'_> {
     /// What the checkpoint has at the paths asked for, and the first path that is neither there nor in the project.
-    pub(crate) fn requested(&self) -> Result<(Vec<Requested>, Option<RelPath>), Error> {
+    pub(crate) fn requested(&self) -> Result<(Vec<Requested>, Option<RelPath>)> {
         let (mut requested, mut unknown) = (Vec::new(), None);
         for path in &self.options.paths {
             match self.then(path)? {
@@ -70,7 +70,7 @@ impl Planner<'_> {
     }
 
     /// What the checkpoint has at a path; `None` if neither it nor the project has anything there.
-    fn then(&self, path: &RelPath) -> Result<Option<Then>, Error> {
+    fn then(&self, path: &RelPath) -> Result<Option<Then>> {
         let not_held = |why| Ok(Some(Then::NotHeld(why)));
         match self.target_entry(path)? {
             _ if path.is_root() => return Ok(Some(Then::Held)),

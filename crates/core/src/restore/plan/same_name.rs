@@ -13,7 +13,7 @@ use herma_store::RelPath;
 use herma_worktree::stat_cache::StatCache;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::error::{Error, RestoreError};
+use crate::error::{Error, RestoreError, Result};
 use crate::restore::Plan;
 
 /// What is made to see which names are one, and removed at once. It has a letter with two cases and one that
@@ -46,12 +46,7 @@ pub(crate) enum Asking {
 }
 
 /// Fails if the plan would make a file or directory whose name is another one's here.
-pub(crate) fn check(
-    root: &Dir,
-    plan: &Plan,
-    present: &StatCache,
-    asking: Asking,
-) -> Result<(), Error> {
+pub(crate) fn check(root: &Dir, plan: &Plan, present: &StatCache, asking: Asking) -> Result<()> {
     let made = names_made(plan);
     let mut paths = Vec::new();
     for alike in find_alike(&made, present) {
@@ -118,7 +113,7 @@ fn names_in(present: &StatCache, directory: &[u8]) -> BTreeSet<Vec<u8>> {
 }
 
 /// Asks the file system whether these are one; names all of them if so.
-fn collision(root: &Dir, alike: &Alike<'_>, asking: Asking) -> Result<Vec<RelPath>, Error> {
+fn collision(root: &Dir, alike: &Alike<'_>, asking: Asking) -> Result<Vec<RelPath>> {
     let directory =
         RelPath::new(alike.directory).expect("what a path of the plan lies in is a path");
     let dir = nearest(root, &directory)?;
@@ -149,7 +144,7 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 /// The directory itself, or the deepest above it that is there: new ones treat names as the one they are made in.
-fn nearest(root: &Dir, directory: &RelPath) -> Result<Dir, Error> {
+fn nearest(root: &Dir, directory: &RelPath) -> Result<Dir> {
     let mut path = directory.clone();
     loop {
         if path.is_root() {
@@ -165,7 +160,7 @@ fn nearest(root: &Dir, directory: &RelPath) -> Result<Dir, Error> {
 impl Blind {
     /// In the nearest directory above that lets a file be made: one that is read-only now is opened up only when its content is
     /// written. New directories treat names as those they are made in, so they are mostly alike.
-    fn near(root: &Dir, mut path: RelPath) -> Result<Self, Error> {
+    fn near(root: &Dir, mut path: RelPath) -> Result<Self> {
         loop {
             let probed = nearest(root, &path).and_then(|dir| Self::of(&dir));
             let is_refused = probed.as_ref().is_err_and(is_refusal);
@@ -177,7 +172,7 @@ impl Blind {
     }
 
     /// Makes a file, looks for it under other names, and removes it.
-    fn of(dir: &Dir) -> Result<Self, Error> {
+    fn of(dir: &Dir) -> Result<Self> {
         match dir.create_new(PROBE) {
             // One that is there was left by a restore that was killed here.
             Err(e) if !e.is_exists() => return Err(e.into()),
