@@ -312,10 +312,11 @@ fn move_mirror_off(store: &OpenStore, history: &History, staying: &[&Entry]) -> 
         return Ok(());
     }
     let (refs, name) = (store.dirs.refs(), mirror_ref(&history.project));
-    Ok(match staying.last() {
+    match staying.last() {
         Some(newest) => refs.update(&name, Some(mirror), newest.id)?,
         None => refs.delete(&name, mirror)?,
-    })
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -175,8 +175,11 @@ fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64> 
     };
     let older = || own.iter().rev().find(|entry| is_older(&entry.id));
     let after = parent.or_else(older).map_or(0, |entry| entry.sequence);
-    let is_taken = |place: &u64| own.iter().any(|entry| entry.sequence == *place);
-    Ok((after + 1..).find(|place| !is_taken(place)).unwrap_or(u64::MAX))
+    let mut free = after + 1;
+    while own.iter().any(|entry| entry.sequence == free) {
+        free += 1;
+    }
+    Ok(free)
 }
 
 /// Gives a project refs again that has none: everything its own state remembers, and what is behind it.

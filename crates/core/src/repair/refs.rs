@@ -111,9 +111,10 @@ impl Repair<'_> {
         let (parent, leaf) = name.rsplit_once('/').unwrap_or(("", name));
         let dir = self.store.dirs.store().open_beneath(parent.as_bytes())?;
         let label = name.replace('/', "+");
-        match stays {
-            true => self.set_aside.keep_as(&dir, leaf, &label),
-            false => self.set_aside.take_as(&dir, leaf, &label),
+        if stays {
+            self.set_aside.keep_as(&dir, leaf, &label)
+        } else {
+            self.set_aside.take_as(&dir, leaf, &label)
         }
     }
 

@@ -144,10 +144,9 @@ impl Operation<'_> {
         let report = |done: u64| self.progress.files(done, Some(total as u64));
         let (opened, applied) = (Mutex::default(), Mutex::default());
         let (root, present) = (&root, &present.cache);
-        let applier =
-            Applier { root, present, writer, prepared, progress: &report, opened, applied };
+        let work = Applier { root, present, writer, prepared, progress: &report, opened, applied };
         // Replacing a file is waiting for the disk: to free the blocks of the old one, to write the new one.
-        Ok(in_waiting_pool(self.settings().threads, || applier.apply())??)
+        Ok(in_waiting_pool(self.settings().threads, || work.apply())??)
     }
 }
 
