@@ -45,27 +45,22 @@ impl Shares {
 
     /// Holds a piece once more; returns the bytes that nobody held before.
     pub fn take_up(&mut self, piece: u32) -> u64 {
-        let mut bytes = 0_u64;
-        let mut pending = vec![piece];
-        while let Some(piece) = pending.pop() {
-            let piece = &mut self.pieces[piece as usize];
-            piece.holders += 1;
-            if piece.holders == 1 {
-                bytes = bytes.saturating_add(piece.bytes);
-                pending.extend(piece.parts.iter());
-            }
-        }
-        bytes
+        self.change(piece, |holders| holders + 1, 1)
     }
 
     /// Holds a piece once less; returns the bytes that nobody holds any more.
     pub fn let_go(&mut self, piece: u32) -> u64 {
+        self.change(piece, |holders| holders - 1, 0)
+    }
+
+    /// Changes how many hold a piece; what has `turning` holders then does the same to its parts. Returns the bytes of these.
+    fn change(&mut self, piece: u32, holders: impl Fn(u32) -> u32, turning: u32) -> u64 {
         let mut bytes = 0_u64;
         let mut pending = vec![piece];
         while let Some(piece) = pending.pop() {
             let piece = &mut self.pieces[piece as usize];
-            piece.holders -= 1;
-            if piece.holders == 0 {
+            piece.holders = holders(piece.holders);
+            if piece.holders == turning {
                 bytes = bytes.saturating_add(piece.bytes);
                 pending.extend(piece.parts.iter());
             }

@@ -145,17 +145,33 @@ impl Engine {
         self.plan_in(&store, request, progress)
     }
 
+    /// The plan, with what checkpoints hold if a byte limit is near: that takes a walk over all objects.
     fn plan_in(
         &self,
         store: &OpenStore,
         request: &CleanRequest,
         progress: &dyn Progress,
     ) -> Result<(StoreFacts, Plan)> {
+        let (OpenStore { dirs, objects, .. }, limits) = (store, &request.limits);
         let mut facts = self.facts(store)?;
         if request.clock_is_right {
             facts.last_run = Some(facts.now);
         }
-        let plan = weigh_and_plan(store, &mut facts, &request.limits, progress)?;
+        let bytes = store_bytes(dirs)?;
+        // What is in the trash is as good as free.
+        facts.object_bytes = trash::bytes(dirs)?;
+        let plan = if is_pressed(dirs, limits, bytes)? {
+            let lengths = Lengths::read(dirs, objects)?;
+            facts.object_bytes += lengths.total;
+            facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
+            progress.stage(Stage::Marking);
+            let go_on = |done| progress.goes_on(done);
+            plan(&facts, limits, &mut |ids| lengths.shares(objects, ids, &go_on))?
+        } else {
+            facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
+            let limits = Limits { max_total_bytes: None, min_free_bytes: None, ..limits.clone() };
+            plan(&facts, &limits, &mut |_| Ok(Default::default()))?
+        };
         Ok((facts, plan))
     }
 
@@ -335,27 +351,4 @@ impl Cleaned {
             ..collected
         };
     }
-}
-
-/// The plan, with what checkpoints hold if a byte limit is near: that takes a walk over all objects.
-fn weigh_and_plan(
-    store: &OpenStore,
-    facts: &mut StoreFacts,
-    limits: &Limits,
-    progress: &dyn Progress,
-) -> Result<Plan> {
-    let bytes = store_bytes(&store.dirs)?;
-    // What is in the trash is as good as free.
-    facts.object_bytes = trash::bytes(&store.dirs)?;
-    facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
-    if !is_pressed(&store.dirs, limits, bytes)? {
-        let limits = Limits { max_total_bytes: None, min_free_bytes: None, ..limits.clone() };
-        return plan(facts, &limits, &mut |_| Ok(Default::default()));
-    }
-    let lengths = Lengths::read(&store.dirs, &store.objects)?;
-    facts.object_bytes += lengths.total;
-    facts.fixed_bytes = bytes.saturating_sub(facts.object_bytes);
-    progress.stage(Stage::Marking);
-    let go_on = |done| progress.goes_on(done);
-    plan(facts, limits, &mut |checkpoints| lengths.shares(&store.objects, checkpoints, &go_on))
 }

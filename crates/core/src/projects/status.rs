@@ -7,8 +7,7 @@ use herma_store::gc::trash;
 
 use crate::cleanup::Presence;
 use crate::cleanup::due::CleaningRecord;
-use crate::cleanup::holdings::{Lengths, ProjectCost, costs};
-use crate::engine::open::OpenStore;
+use crate::cleanup::holdings::{Lengths, ProjectCost, costs as costs_of};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Result;
 use crate::projects::legacy::{LegacyArchive, PreV2Project};
@@ -109,7 +108,9 @@ impl Engine {
         }
         if costs {
             progress.stage(Stage::Marking);
-            let all = measure(&store, &facts.projects, progress)?;
+            let lengths = Lengths::read(&store.dirs, &store.objects)?;
+            let go_on = |done| progress.goes_on(done);
+            let all = costs_of(&store.objects, &lengths, &facts.projects, NAMED_FILES, &go_on)?;
             for (project, cost) in found.iter_mut().zip(all) {
                 project.cost = Some(cost);
             }
@@ -119,14 +120,4 @@ impl Engine {
         status.projects = found;
         Ok(status)
     }
-}
-
-fn measure(
-    store: &OpenStore,
-    projects: &[crate::cleanup::ProjectFacts],
-    progress: &dyn Progress,
-) -> Result<Vec<ProjectCost>> {
-    let lengths = Lengths::read(&store.dirs, &store.objects)?;
-    let go_on = |done| progress.goes_on(done);
-    costs(&store.objects, &lengths, projects, NAMED_FILES, &go_on)
 }

@@ -29,7 +29,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::purge::refs::{own_refs, plan_refs};
 use crate::purge::rewrite::{Rewriter, Selection};
 use crate::purge::search::Contents;
-use crate::purge::survey::Survey;
 use crate::purge::{Copies, PurgePlan, PurgeRequest, Purged, Rewritten};
 use crate::records::doomed;
 use crate::records::purge::PurgeRecord;
@@ -80,17 +79,16 @@ impl Operation<'_> {
     }
 
     pub(crate) fn plan_purge(&self, request: &PurgeRequest) -> Result<PurgePlan> {
-        Ok(self.survey(request)?.plan)
+        Ok(self.survey(request)?.0)
     }
 
-    /// What there is of what is to go.
-    fn survey(&self, request: &PurgeRequest) -> Result<Survey> {
+    /// What there is of what is to go, and the projects whose checkpoints have to be made again.
+    fn survey(&self, request: &PurgeRequest) -> Result<(PurgePlan, BTreeSet<ProjectId>)> {
         let present = self.present_if_readable()?;
-        let mut survey = Survey::take(&self.store, &self.id, request, self.progress)?;
-        let plan = &mut survey.plan;
-        plan.still_present = still_present(request, plan, &self.id, present.as_ref());
+        let (mut plan, concerned) = self.look_through(request)?;
+        plan.still_present = still_present(request, &plan, &self.id, present.as_ref());
         plan.not_searched = self.engine.not_searched(&self.store.dirs)?;
-        Ok(survey)
+        Ok((plan, concerned))
     }
 
     /// Makes the checkpoints again that hold what is to go, and moves their refs.
@@ -106,15 +104,15 @@ impl Operation<'_> {
             locks.push(lock_project(&store.dirs, project, wait)?);
             self.check_finished(project)?;
         }
-        let survey = self.survey(request)?;
-        let mut purged = Purged { plan: survey.plan, ..Purged::default() };
+        let (plan, concerned) = self.survey(request)?;
+        let mut purged = Purged { plan, ..Purged::default() };
         if purged.plan.is_empty() {
             return Ok(purged);
         }
         let contents: BTreeSet<ObjectId> = purged.plan.contents.iter().copied().collect();
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
         let mut changes = Vec::new();
-        for project in &survey.concerned {
+        for project in &concerned {
             let selection = self.selection(project, request, &contents);
             changes.push(Change::of(store, project, &writer, selection)?);
         }

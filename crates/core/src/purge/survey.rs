@@ -14,16 +14,24 @@ use herma_store::{ObjectId, ProjectId, RelPath};
 
 use crate::engine::history::History;
 use crate::engine::open::{OpenStore, project_ids};
+use crate::engine::operation::Operation;
 use crate::engine::{Progress, Stage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::purge::search::{Contents, Place, at_paths};
 use crate::purge::{Copies, CopyFound, PathFound, PurgePlan, PurgeRequest};
 
-/// What was found.
-pub(crate) struct Survey {
-    pub(crate) plan: PurgePlan,
-    /// The projects whose checkpoints have to be made again.
-    pub(crate) concerned: BTreeSet<ProjectId>,
+/// A look through the checkpoints of all projects.
+struct Survey<'a> {
+    store: &'a OpenStore,
+    own: &'a ProjectId,
+    /// The paths that were asked for, sorted.
+    paths: Vec<RelPath>,
+    copies: Copies,
+    /// What was at the paths.
+    contents: BTreeSet<ObjectId>,
+    /// The checkpoints that have to be made again.
+    going: BTreeSet<(ProjectId, u64)>,
+    plan: PurgePlan,
 }
 
 /// A checkpoint that can be read.
@@ -32,52 +40,53 @@ struct Seen {
     tree: ObjectId,
 }
 
-impl Survey {
-    /// Looks through the checkpoints of all projects.
-    pub(crate) fn take(
-        store: &OpenStore,
-        own: &ProjectId,
+impl Operation<'_> {
+    /// Looks through the checkpoints of all projects: what there is to go, and which projects have any of it.
+    pub(crate) fn look_through(
+        &self,
         request: &PurgeRequest,
-        progress: &dyn Progress,
-    ) -> Result<Self> {
-        progress.stage(Stage::Marking);
-        let mut survey = Self { plan: PurgePlan::default(), concerned: BTreeSet::new() };
+    ) -> Result<(PurgePlan, BTreeSet<ProjectId>)> {
+        self.progress.stage(Stage::Marking);
         let mut paths = request.paths.clone();
         paths.sort_unstable();
         paths.dedup();
-        let mut going: BTreeSet<(ProjectId, u64)> = BTreeSet::new();
-        let (mut contents, found) = survey.at_paths(store, own, &paths)?;
-        going.extend(found.into_iter().map(|sequence| (own.clone(), sequence)));
-        let live = contents.len();
-        contents.extend(dropped(store, &paths, progress)?);
-        survey.plan.dropped = contents.len() - live;
-        survey.copies(store, own, request, &paths, &contents, &mut going)?;
-        survey.concerned = going.iter().map(|(project, _)| project.clone()).collect();
-        survey.plan.checkpoints = going.len();
-        survey.plan.contents = contents.into_iter().collect();
-        survey.plan.unreadable.sort_unstable();
-        survey.plan.unreadable.dedup();
-        Ok(survey)
+        let mut survey = Survey {
+            store: &self.store,
+            own: &self.id,
+            paths,
+            copies: request.copies,
+            contents: BTreeSet::new(),
+            going: BTreeSet::new(),
+            plan: PurgePlan::default(),
+        };
+        survey.at_paths()?;
+        let live = survey.contents.len();
+        survey.contents.extend(dropped(&self.store, &survey.paths, self.progress)?);
+        survey.plan.dropped = survey.contents.len() - live;
+        survey.copies()?;
+        let Survey { mut plan, going, contents, .. } = survey;
+        plan.checkpoints = going.len();
+        plan.contents = contents.into_iter().collect();
+        plan.unreadable.sort_unstable();
+        plan.unreadable.dedup();
+        Ok((plan, going.into_iter().map(|(project, _)| project).collect()))
     }
+}
 
-    /// The contents at the paths, and the checkpoints that have them, by their places in the order.
-    fn at_paths(
-        &mut self,
-        store: &OpenStore,
-        own: &ProjectId,
-        paths: &[RelPath],
-    ) -> Result<(BTreeSet<ObjectId>, BTreeSet<u64>)> {
-        let mut contents = BTreeSet::new();
-        let mut sequences = BTreeSet::new();
+impl Survey<'_> {
+    /// The contents at the paths, and the checkpoints that have them.
+    fn at_paths(&mut self) -> Result<()> {
+        let paths = self.paths.clone();
         let mut of_path: BTreeMap<&RelPath, (usize, BTreeSet<ObjectId>)> =
             paths.iter().map(|path| (path, Default::default())).collect();
         let mut known: BTreeMap<ObjectId, Vec<Place>> = BTreeMap::new();
-        for seen in self.readable(store, own)? {
+        for seen in self.readable(self.own)? {
             let places = match known.entry(seen.tree) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(free) => {
-                    let found = at_paths(&store.objects, seen.tree, paths).map_err(Error::from);
-                    match self.unless_damaged(own, seen.sequence, found)? {
+                    let found =
+                        at_paths(&self.store.objects, seen.tree, &paths).map_err(Error::from);
+                    match self.unless_damaged(self.own, seen.sequence, found)? {
                         Some(found) => free.insert(found),
                         None => continue,
                     }
@@ -86,14 +95,13 @@ impl Survey {
             if places.is_empty() {
                 continue;
             }
-            sequences.insert(seen.sequence);
-            contents.extend(places.iter().filter_map(Place::content));
+            self.going.insert((self.own.clone(), seen.sequence));
+            self.contents.extend(places.iter().filter_map(Place::content));
             for (path, (checkpoints, ids)) in &mut of_path {
-                let below = places.iter().filter(|place| place.path.starts_with(path));
-                let mut there = below.peekable();
-                let is_there = there.peek().is_some();
-                ids.extend(there.map(|place| place.id));
-                *checkpoints += usize::from(is_there);
+                let mut below =
+                    places.iter().filter(|place| place.path.starts_with(path)).peekable();
+                *checkpoints += usize::from(below.peek().is_some());
+                ids.extend(below.map(|place| place.id));
             }
         }
         let found = of_path.into_iter().map(|(path, (checkpoints, ids))| PathFound {
@@ -102,43 +110,36 @@ impl Survey {
             contents: ids.len(),
         });
         self.plan.paths = found.collect();
-        Ok((contents, sequences))
+        Ok(())
     }
 
     /// Where else the contents are.
-    fn copies(
-        &mut self,
-        store: &OpenStore,
-        own: &ProjectId,
-        request: &PurgeRequest,
-        paths: &[RelPath],
-        contents: &BTreeSet<ObjectId>,
-        going: &mut BTreeSet<(ProjectId, u64)>,
-    ) -> Result<()> {
-        if contents.is_empty() {
+    fn copies(&mut self) -> Result<()> {
+        if self.contents.is_empty() {
             return Ok(());
         }
-        let mut search = Contents::new(&store.objects, contents.clone());
-        for project in project_ids(store)? {
-            let is_own = project == *own;
+        let mut search = Contents::new(&self.store.objects, self.contents.clone());
+        for project in project_ids(self.store)? {
+            let is_own = project == *self.own;
             let least = if is_own { Copies::GoFromProject } else { Copies::GoFromEverywhere };
-            let goes = request.copies >= least;
+            let goes = self.copies >= least;
             let mut found: BTreeMap<RelPath, usize> = BTreeMap::new();
-            for seen in self.readable(store, &project)? {
+            for seen in self.readable(&project)? {
                 let places = search.below(seen.tree).map_err(Error::from);
                 let Some(places) = self.unless_damaged(&project, seen.sequence, places)? else {
                     continue;
                 };
-                let asked =
-                    |place: &Place| is_own && paths.iter().any(|p| place.path.starts_with(p));
+                let asked = |place: &&Place| {
+                    is_own && self.paths.iter().any(|path| place.path.starts_with(path))
+                };
                 for place in places.iter().filter(|place| !asked(place)) {
                     *found.entry(place.path.clone()).or_default() += 1;
                     if goes {
-                        going.insert((project.clone(), seen.sequence));
+                        self.going.insert((project.clone(), seen.sequence));
                     }
                 }
             }
-            let workdir = store.identity(&project).workdir();
+            let workdir = self.store.identity(&project).workdir();
             let copies = found.into_iter().map(|(path, checkpoints)| CopyFound {
                 still_present: !is_own && is_on_disk(workdir.as_deref(), &path),
                 project: project.clone(),
@@ -153,12 +154,12 @@ impl Survey {
     }
 
     /// The checkpoints of a project that can be read; the others are noted.
-    fn readable(&mut self, store: &OpenStore, project: &ProjectId) -> Result<Vec<Seen>> {
-        let history = History::load(store, project)?;
+    fn readable(&mut self, project: &ProjectId) -> Result<Vec<Seen>> {
+        let history = History::load(self.store, project)?;
         let mut seen = Vec::new();
         for entry in history.entries {
             let (sequence, id) = (entry.sequence, entry.id);
-            let commit = store.objects.read_commit(&id).map_err(Error::from);
+            let commit = self.store.objects.read_commit(&id).map_err(Error::from);
             let commit = self.unless_damaged(project, sequence, commit)?;
             seen.extend(commit.map(|commit| Seen { sequence, tree: commit.tree }));
         }
