@@ -124,7 +124,9 @@ impl Engine {
             }
         };
         let limit = request.limits.max_total_bytes.unwrap_or(0);
-        let patient = Patient::new(progress, dirs, if request.attended { 0 } else { limit })?;
+        let limit = if request.attended { 0 } else { limit };
+        let (packs, state) = (PackFiles::of(dirs)?.packs, Mutex::new((Instant::now(), false)));
+        let patient = Patient { progress, dirs, limit, packs, state };
         let collected = match self.collect_locked(dirs, options, &patient) {
             // Savers do not wait for it, so it makes way for the next round.
             Err(e) if e.kind() == ErrorKind::Cancelled && !progress.is_cancelled() => {
@@ -228,26 +230,16 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const OTHERS: usize = 4;
 
 /// Passes progress on, and stops when what others save meanwhile brings the store near its limit.
-pub(crate) struct Patient<'a> {
+struct Patient<'a> {
     progress: &'a dyn Progress,
     dirs: &'a StoreDirs,
+    /// How many bytes the store may have; 0 is no limit.
     limit: u64,
     packs: usize,
     state: Mutex<(Instant, bool)>,
 }
 
-impl<'a> Patient<'a> {
-    /// `limit` is how many bytes the store may have; 0 is no limit.
-    pub(crate) fn new(progress: &'a dyn Progress, dirs: &'a StoreDirs, limit: u64) -> Result<Self> {
-        Ok(Self {
-            progress,
-            dirs,
-            limit,
-            packs: PackFiles::of(dirs)?.packs,
-            state: Mutex::new((Instant::now(), false)),
-        })
-    }
-
+impl Patient<'_> {
     fn is_pressed(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.limit > 0 && !state.1 && state.0.elapsed() > INTERVAL {

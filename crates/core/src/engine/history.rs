@@ -26,8 +26,8 @@ use crate::types::clock::Timestamp;
 use crate::types::message;
 use crate::types::message::Message;
 
-/// How far back a foreign chain of commits is followed.
-const MAX_FOREIGN: usize = 100_000;
+/// How far back a chain of commits is followed.
+const MAX_CHAIN_COMMITS: usize = 100_000;
 
 /// One live checkpoint: its place in the order of saving, and its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl History {
         if known.contains(&tip) {
             return Ok(());
         }
-        let foreign = foreign_chain(dirs, objects, tip, &known)?;
+        let foreign = chain_behind(dirs, objects, tip, &known)?;
         let mut copies = HashMap::new();
         for entry in &self.entries {
             if let Ok(commit) = objects.read_commit(&entry.id) {
@@ -284,7 +284,7 @@ fn likeness(commit: &Commit) -> (ObjectId, BString) {
 }
 
 /// The commits from `tip` back to the first known one, newest first.
-fn foreign_chain(
+pub(crate) fn chain_behind(
     dirs: &StoreDirs,
     objects: &Objects,
     tip: ObjectId,
@@ -295,7 +295,7 @@ fn foreign_chain(
     let mut seen = HashSet::new();
     let mut next = Some(tip);
     while let Some(id) = next.filter(|id| !known.contains(id) && seen.insert(*id)) {
-        if chain.len() >= MAX_FOREIGN {
+        if chain.len() >= MAX_CHAIN_COMMITS {
             break;
         }
         let commit = match objects.read_commit(&id) {

@@ -9,16 +9,13 @@ use herma_store::refs::roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
 use herma_store::{ObjectId, ProjectId};
 
-use crate::engine::history::History;
+use crate::engine::history::{History, chain_behind};
 use crate::engine::open::OpenStore;
 use crate::error::Result;
 use crate::repair::Repair;
 use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::repair::refs::RepairedRef;
 use crate::save::receipts::receipt_in;
-
-/// How many checkpoints of a project are looked for behind one.
-const MAX_CHECKPOINTS_BEHIND: usize = 100_000;
 
 impl Repair<'_> {
     /// Creates refs again that were lost, and the refs of receipts that are missing.
@@ -184,20 +181,12 @@ fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64> 
 
 /// Gives a project refs again that has none: everything its own state remembers, and what is behind it.
 fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedRef>> {
-    let shallow = store.dirs.shallow().read()?;
-    let mut order: Vec<ObjectId> = Vec::new();
-    let mut known: HashSet<ObjectId> = HashSet::new();
+    let (mut order, mut known) = (Vec::new(), HashSet::new());
     for tip in saved_commits(store, project)? {
-        let mut chain = Vec::new();
-        let mut next = Some(as_rewritten(store, project, tip)?);
-        while let Some(id) =
-            next.filter(|id| chain.len() < MAX_CHECKPOINTS_BEHIND && known.insert(*id))
-        {
-            let Ok(commit) = store.objects.read_commit(&id) else { break };
-            next = commit.parents.first().copied().filter(|_| !shallow.contains(&id));
-            chain.push(id);
-        }
-        order.extend(chain.into_iter().rev());
+        let tip = as_rewritten(store, project, tip)?;
+        let chain = chain_behind(&store.dirs, &store.objects, tip, &known)?;
+        known.extend(chain.iter().map(|(id, _)| *id));
+        order.extend(chain.into_iter().rev().map(|(id, _)| id));
     }
     let numbered = (1..).zip(order);
     numbered.map(|(sequence, id)| create_checkpoint(store, project, sequence, id)).collect()

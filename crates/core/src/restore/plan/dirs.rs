@@ -346,7 +346,9 @@ impl Planner<'_> {
         if self.target_said_nothing(path).is_some() || self.left_out_below(dir).is_some() {
             return Ok(false);
         }
-        if self.keeps_below(path) || self.target_has_directory(path)? || draft.spares_below(path) {
+        let was_there = self.target_modes.directories.contains_key(path)
+            || self.target_entry(path)? == Some(EntryMode::Directory);
+        if was_there || self.keeps_below(path) || draft.spares_below(path) {
             return Ok(false);
         }
         let stays = self.may_have_been_left_out(path)?;
@@ -354,13 +356,6 @@ impl Planner<'_> {
             draft.kept.insert(path.clone(), KeptWhy::ReceiptDamaged);
         }
         Ok(!stays)
-    }
-
-    fn target_has_directory(&self, path: &RelPath) -> Result<bool> {
-        if self.target_modes.directories.contains_key(path) {
-            return Ok(true);
-        }
-        Ok(self.target_entry(path)? == Some(EntryMode::Directory))
     }
 }
 

@@ -268,7 +268,8 @@ impl Planner<'_> {
                     (EntryMode::Symlink, _) => ActionKind::Link { new: new_file },
                     // Same bytes, other executable bit: the inode stays.
                     (_, Some(old)) if old.id == new.id && old.mode != EntryMode::Symlink => {
-                        ActionKind::Mode { from: self.present_mode(path), to: bits }
+                        let from = now.map_or(0, |now| u32::from(now.mode) & KEPT_BITS);
+                        ActionKind::Mode { from, to: bits }
                     }
                     _ => ActionKind::Write { new: new_file },
                 };
@@ -409,9 +410,5 @@ impl Planner<'_> {
     /// Is a file or link of the project where a directory above this path would have to be?
     pub(super) fn is_below_a_file(&self, path: &RelPath) -> bool {
         path.ancestors().any(|dir| self.present.has_file(dir.as_bytes()))
-    }
-
-    fn present_mode(&self, path: &RelPath) -> u32 {
-        self.present.entry_at(path.as_bytes()).map_or(0, |e| u32::from(e.mode) & KEPT_BITS)
     }
 }
