@@ -24,6 +24,7 @@ use herma_store::objects::Objects;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::reason::Reason;
+use super::receipt::LeftOut;
 use super::stat_cache::{EntryRecord, StatCache};
 use crate::rules::{ExcludeSettings, Rules, Scope};
 
@@ -90,16 +91,14 @@ impl<'a> Held<'a> {
 
     /// What a look at the present left out although a held state has a file there: it is not the one of that state.
     pub fn left_out_in(&self, cache: &StatCache) -> Vec<(Vec<u8>, Reason)> {
-        let mut found = Vec::new();
-        if !self.holding.states.is_empty() {
-            cache.each_left_out(|path, why| {
-                if Self::is_about(why.reason) && self.has(path, /*is_dir*/ false) {
-                    found.push((path.to_vec(), why.reason));
-                }
-                true
-            });
+        if self.holding.states.is_empty() {
+            return Vec::new();
         }
-        found
+        let is_held = |item: &LeftOut| {
+            Self::is_about(item.reason) && self.has(&item.path, /*is_dir*/ false)
+        };
+        let found = cache.left_out().filter(is_held);
+        found.map(|item| (item.path.into(), item.reason)).collect()
     }
 
     /// A number for these states under rules with this number.
@@ -204,12 +203,7 @@ impl<'a> Held<'a> {
                 self.has(path, is_dir) || (!begun.is_empty() && self.has_begun(path, is_dir))
             })
         };
-        let mut found = false;
-        cache.each_left_out(|path, why| {
-            found = Self::is_about(why.reason) && is_held(path);
-            !found
-        });
-        found
+        cache.left_out().any(|item| Self::is_about(item.reason) && is_held(&item.path))
     }
 
     /// Are ignore files in the state of a cache others than when a step began?

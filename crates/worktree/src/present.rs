@@ -18,7 +18,6 @@ use super::scan::{Here, Walk, Walked, damaged_cache};
 use super::sink::Sink;
 use super::stat_cache::{CacheBuilder, CacheHeader, StatCache};
 use super::tracked::LazyTracked;
-use super::tracked::git_dir::git_dir;
 use crate::rules::{ExcludeSettings, Rules, Tracked, Verdict};
 use crate::scan::build::{cache_size, emit};
 use crate::scan::changed_dirs::ChangedDirs;
@@ -120,9 +119,7 @@ pub struct Present {
 
 /// What `info/exclude` of the user's git says.
 pub fn info_exclude_rules(root: &Dir) -> Vec<u8> {
-    let repository = git_dir(root).ok().flatten();
-    let content = repository.and_then(|dir| dir.info_exclude().ok().flatten());
-    rules_in(&content.unwrap_or_default())
+    rules_in(&LazyTracked::of(root).info_exclude().unwrap_or_default())
 }
 
 /// The lines of an ignore file that say something.
@@ -148,11 +145,9 @@ impl Circumstances {
     /// Those of a project now.
     pub(crate) fn of(root: &Dir, root_stat: &Stat, settings: ScanSettings<'_>) -> Self {
         let rules = Rules::new(settings.excludes);
-        // A repository that cannot be read tracks and excludes nothing: rules then apply as written.
-        let repository = git_dir(root).ok().flatten();
-        let info_exclude = repository.as_ref().and_then(|dir| dir.info_exclude().ok().flatten());
+        let tracked = LazyTracked::of(root);
+        let info_exclude = tracked.info_exclude();
         let fingerprint = fingerprint(&rules, info_exclude.as_deref(), settings, root_stat);
-        let tracked = LazyTracked::new(repository);
         Self {
             usual: UsualModes::below(root_stat.mode),
             index_state: tracked.index_state(),
@@ -311,7 +306,7 @@ fn quickly_checked(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<Changed
         return None;
     }
     let root = options.root.path();
-    let check = QuickCheck::new(cache, root, walk.owners.boundary, options.cancelled);
+    let check = QuickCheck::new(cache, root, walk.owners.boundary, options.cancelled)?;
     let seen = check.take()?;
     walk.files_seen.store(check.names(), Ordering::Relaxed);
     Some(seen)
@@ -401,12 +396,8 @@ fn fingerprint(
 
 /// Does the cache leave out something the user's git tracks by now?
 fn leaves_out_tracked(cache: &StatCache, tracked: &dyn Tracked) -> bool {
-    let mut found = false;
-    cache.each_left_out(|path, why| {
-        let yields =
-            matches!(why.reason, Reason::Excluded | Reason::Ignored | Reason::SecretContent);
-        found = yields && (tracked.contains(path) || tracked.any_below(path));
-        !found
-    });
-    found
+    cache.left_out().any(|item| {
+        matches!(item.reason, Reason::Excluded | Reason::Ignored | Reason::SecretContent)
+            && (tracked.contains(&item.path) || tracked.any_below(&item.path))
+    })
 }

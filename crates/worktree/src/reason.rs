@@ -2,81 +2,77 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why an entry was left out of a checkpoint, or taken in with a reservation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u8)]
-pub enum Reason {
-    /// The built-in list, the settings or `.hermaignore` leave it out.
-    Excluded = 1,
-    /// The project's `.gitignore` or `.git/info/exclude` leaves it out.
-    Ignored = 2,
-    /// Larger than `max_file_size_mb`.
-    TooLarge = 3,
+/// Lists every reason in the order of receipts, with its number in the stat cache and the word receipts and JSON use.
+macro_rules! reasons {
+    ($($(#[$about:meta])* $reason:ident $number:literal $word:literal;)*) => {
+        /// Why an entry was left out of a checkpoint, or taken in with a reservation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[repr(u8)]
+        pub enum Reason {
+            $($(#[$about])* #[serde(rename = $word)] $reason = $number,)*
+        }
+
+        impl Reason {
+            /// Every reason, in the order receipts list them.
+            pub const ALL: &[Self] = &[$(Self::$reason,)*];
+
+            /// The word receipts and JSON use.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$reason => $word,)* }
+            }
+        }
+    };
+}
+
+reasons! {
     /// It could not be opened or read.
-    Unreadable = 4,
+    Unreadable 4 "unreadable";
     /// It kept changing while it was read. It is in the checkpoint as last read.
-    Unstable = 5,
-    /// A pipe, socket or device.
-    Special = 6,
+    Unstable 5 "unstable";
+    /// Larger than `max_file_size_mb`.
+    TooLarge 3 "too-large";
     /// Its name says it holds a secret.
-    Secret = 7,
-    /// No restore could write this name (see `path::check_name`).
-    ReservedName = 8,
-    /// A mount point: what is below lives on another file system.
-    OtherFileSystem = 9,
-    /// Herma's own data: the store, the home, a restore's temporary file.
-    Own = 10,
+    Secret 7 "secret";
     /// Its content looks like it holds a secret.
-    SecretContent = 11,
+    SecretContent 11 "secret-content";
     /// Its content looks like it holds a secret, but it was saved before, the user's git tracks it, or
     /// it is most likely made for a test. It is in the checkpoint.
-    SavedSecret = 12,
-    /// It was in the checkpoint, and `herma purge` took it out of all of them.
-    Purged = 13,
+    SavedSecret 12 "saved-secret";
+    /// No restore could write this name (see `path::check_name`).
+    ReservedName 8 "reserved-name";
+    /// A pipe, socket or device.
+    Special 6 "special";
+    /// A mount point: what is below lives on another file system.
+    OtherFileSystem 9 "other-file-system";
     /// Something of the same file system is mounted there.
-    Mount = 14,
+    Mount 14 "mount";
     /// A linked worktree of a git repository: it is a project of its own.
-    Worktree = 15,
+    Worktree 15 "worktree";
     /// A submodule: it is a project of its own.
-    Submodule = 16,
+    Submodule 16 "submodule";
     /// A git repository with checkpoints of its own.
-    Repository = 17,
+    Repository 17 "repository";
+    /// Herma's own data: the store, the home, a restore's temporary file.
+    Own 10 "own";
+    /// The project's `.gitignore` or `.git/info/exclude` leaves it out.
+    Ignored 2 "ignored";
+    /// The built-in list, the settings or `.hermaignore` leave it out.
+    Excluded 1 "excluded";
+    /// It was in the checkpoint, and `herma purge` took it out of all of them.
+    Purged 13 "purged";
     /// It has a setuid or setgid bit, which no checkpoint keeps. It is in the checkpoint.
-    Identity = 18,
+    Identity 18 "identity";
 }
 
 impl Reason {
-    /// Every reason, in the order receipts list them.
-    pub const ALL: [Self; 18] = [
-        Self::Unreadable,
-        Self::Unstable,
-        Self::TooLarge,
-        Self::Secret,
-        Self::SecretContent,
-        Self::SavedSecret,
-        Self::ReservedName,
-        Self::Special,
-        Self::OtherFileSystem,
-        Self::Mount,
-        Self::Worktree,
-        Self::Submodule,
-        Self::Repository,
-        Self::Own,
-        Self::Ignored,
-        Self::Excluded,
-        Self::Purged,
-        Self::Identity,
-    ];
-
     /// The reason with this number.
     pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| *reason as u8 == number)
+        Self::ALL.iter().copied().find(|reason| *reason as u8 == number)
     }
 
     /// The reason with this word.
     pub fn from_word(word: &[u8]) -> Option<Self> {
-        let mut reasons = Self::ALL.into_iter();
+        let mut reasons = Self::ALL.iter().copied();
         reasons.find(|reason| reason.word().as_bytes() == word)
     }
 
@@ -115,29 +111,5 @@ impl Reason {
     /// Is it a project of its own?
     pub fn is_project(self) -> bool {
         matches!(self, Self::Worktree | Self::Submodule | Self::Repository)
-    }
-
-    /// The word receipts and JSON use.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Excluded => "excluded",
-            Self::Ignored => "ignored",
-            Self::TooLarge => "too-large",
-            Self::Unreadable => "unreadable",
-            Self::Unstable => "unstable",
-            Self::Special => "special",
-            Self::Secret => "secret",
-            Self::ReservedName => "reserved-name",
-            Self::OtherFileSystem => "other-file-system",
-            Self::Own => "own",
-            Self::SecretContent => "secret-content",
-            Self::SavedSecret => "saved-secret",
-            Self::Purged => "purged",
-            Self::Mount => "mount",
-            Self::Worktree => "worktree",
-            Self::Submodule => "submodule",
-            Self::Repository => "repository",
-            Self::Identity => "identity",
-        }
     }
 }

@@ -29,14 +29,8 @@ impl PresentSide {
 
     /// What could not be read.
     pub fn unreadable(&self) -> Vec<RelPath> {
-        let mut found = Vec::new();
-        self.cache.each_left_out(|path, why| {
-            if why.reason == Reason::Unreadable {
-                found.extend(RelPath::new(path));
-            }
-            true
-        });
-        found
+        let unreadable = self.cache.left_out().filter(|item| item.reason == Reason::Unreadable);
+        unreadable.filter_map(|item| RelPath::new(item.path).ok()).collect()
     }
 }
 

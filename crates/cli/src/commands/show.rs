@@ -122,7 +122,7 @@ fn write_receipt(
             listing::counted(summary.bytes, "byte"),
         )?;
     }
-    for reason in Reason::ALL {
+    for reason in Reason::ALL.iter().copied() {
         let Some(count) = summary.left_out.get(&reason).filter(|count| **count > 0) else {
             continue;
         };

@@ -2,10 +2,10 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use bstr::BString;
 use herma_shell::{LastLink, resolve, touches};
 use herma_store::RelPath;
 use herma_worktree::reason::Reason;
+use herma_worktree::receipt::LeftOut;
 use herma_worktree::rules::Rules;
 use herma_worktree::scan::judge::Judge;
 use herma_worktree::sink::HashOnly;
@@ -29,13 +29,10 @@ pub(crate) fn can_undo(
         None => project.scan(None, None, false, &HashOnly, progress)?,
     };
     let rules = Rules::new(&project.settings().excludes);
-    let mut left_out = Vec::new();
-    present.cache.each_left_out(|path, why| {
-        if !matches!(why.reason, Reason::SavedSecret | Reason::Identity) {
-            left_out.push((BString::from(path), why.reason));
-        }
-        true
-    });
+    let is_missing =
+        |item: &LeftOut| !matches!(item.reason, Reason::SavedSecret | Reason::Identity);
+    let left_out = present.cache.left_out().filter(is_missing);
+    let left_out = left_out.map(|item| (item.path, item.reason)).collect();
     let home = project.engine.options.user_home.as_ref();
     let files = PresentFiles {
         root: project.root.as_os_str().as_bytes().into(),

@@ -137,15 +137,10 @@ fn newly_unreadable(before: &StatCache, after: &StatCache) -> Option<Vec<u8>> {
     if count(after) <= count(before) {
         return None;
     }
-    let mut found = None;
-    after.each_left_out(|path, why| {
-        let was = before.entry_at(path).and_then(|entry| entry.kind.left_out());
-        if why.reason == Reason::Unreadable && was != Some(Reason::Unreadable) {
-            found = Some(path.to_vec());
-        }
-        found.is_none()
-    });
-    found
+    let was = |path: &[u8]| before.entry_at(path).and_then(|entry| entry.kind.left_out());
+    let mut unreadable = after.left_out().filter(|item| item.reason == Reason::Unreadable);
+    let new = unreadable.find(|item| was(&item.path) != Some(Reason::Unreadable));
+    new.map(|item| item.path.into())
 }
 
 /// Why something is still not as in the checkpoint: it, or a directory above it, was not in the save, or

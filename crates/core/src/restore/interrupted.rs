@@ -67,15 +67,9 @@ impl Operation<'_> {
         let Some(journal) = Journal::read(&self.state_dir()?)? else { return Ok(()) };
         let present = self.scan(Some(&self.store), None, false, &HashOnly, &NoProgress)?;
         let root = self.open_root()?;
-        let mut litter = Vec::new();
-        present.cache.each_left_out(|path, why| {
-            if why.reason == Reason::Own {
-                litter.extend(RelPath::new(path).ok());
-            }
-            true
-        });
-        for path in litter {
-            let Some((parent, name)) = path.split() else { continue };
+        for litter in present.cache.left_out().filter(|item| item.reason == Reason::Own) {
+            let path = RelPath::new(litter.path).ok();
+            let Some((parent, name)) = path.as_ref().and_then(RelPath::split) else { continue };
             let Some(kind) = parse_temp_name(name, journal.token) else { continue };
             let dir = root.open_within(parent.as_bytes())?;
             if kind == TempKind::Unfinished || is_in_store(&self.store, &dir, name)? {

@@ -23,10 +23,9 @@ impl Foreign {
     /// Adds those of the files as they are.
     pub(crate) fn add_present(&mut self, present: &StatCache) {
         if has_foreign(&present.header().summary) {
-            present.each_left_out(|path, why| {
-                self.add(path, why.reason);
-                true
-            });
+            for item in present.left_out() {
+                self.add(&item.path, item.reason);
+            }
         }
     }
 

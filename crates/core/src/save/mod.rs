@@ -490,12 +490,8 @@ pub(crate) fn named_at_once(present: &Present) -> Receipt {
     let mut receipt =
         Receipt { summary: present.cache.header().summary.clone(), left_out: Vec::new() };
     if receipt.summary.names_something() {
-        present.cache.each_left_out(|path, why| {
-            if !why.reason.is_rule() {
-                receipt.left_out.push(why.at(path));
-            }
-            true
-        });
+        let named = present.cache.left_out().filter(|item| !item.reason.is_rule());
+        receipt.left_out.extend(named);
         receipt.left_out.sort_unstable();
     }
     receipt

@@ -170,11 +170,7 @@ impl Operation<'_> {
         present: &Present,
         pending: &Pending<'_>,
     ) -> Result<StateParts> {
-        let mut left_out = Vec::new();
-        present.cache.each_left_out(|path, why| {
-            left_out.push(why.at(path));
-            true
-        });
+        let left_out = present.cache.left_out().collect();
         let modes = Modes::read_pending(&self.store.objects, pending, present.modes)?;
         Ok(StateParts { modes, left_out: by_path(left_out) })
     }

@@ -1,10 +1,7 @@
 //! The built-in list: what no project wants saved, the same as in Hermes.
 //!
-//! The list is the documentation and the reference; [`leaves_out`] is the same list compiled by hand into
-//! comparisons of names, because it is asked for every entry of every directory that is listed anew.
-//! A test holds the two together.
-
-use bstr::ByteSlice;
+//! It is asked for every entry of every directory that is listed anew, so names are compared without a matcher of globs; a test
+//! holds both against each other.
 
 /// What is left out unless a rule of the project says otherwise, as gitignore patterns.
 #[rustfmt::skip]
@@ -21,40 +18,22 @@ pub const DEFAULT_EXCLUDES: [&str; 50] = [
 pub const DEFAULT_INCLUDES: [&str; 4] =
     [".env.example", ".env.sample", ".env.template", ".env.dist"];
 
-/// Does the built-in list leave out an entry of this name?
+/// Does the built-in list leave out an entry of this name? A pattern of it has no slash but at its end, and one star at most.
 pub(crate) fn leaves_out(name: &[u8], is_dir: bool) -> bool {
-    (is_dir && is_left_out_directory(name)) || is_left_out_name(name) || has_left_out_ending(name)
-}
-
-#[rustfmt::skip]
-fn is_left_out_directory(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"node_modules" | b"dist" | b"build" | b"target" | b"out" | b".next" | b".nuxt"
-            | b"__pycache__" | b".cache" | b".pytest_cache" | b".mypy_cache" | b".ruff_cache"
-            | b"coverage" | b".venv" | b"venv" | b"env" | b".git" | b".hg" | b".svn" | b".worktrees"
-    )
-}
-
-fn is_left_out_name(name: &[u8]) -> bool {
-    match name.strip_prefix(b".env.") {
-        Some(rest) => !matches!(rest, b"example" | b"sample" | b"template" | b"dist"),
-        None => matches!(name, b".coverage" | b".env" | b".DS_Store" | b"Thumbs.db"),
-    }
-}
-
-#[rustfmt::skip]
-fn has_left_out_ending(name: &[u8]) -> bool {
-    let Some(dot) = name.rfind_byte(b'.') else { return false };
-    match &name[dot + 1..] {
-        b"gz" => name.ends_with(b".tar.gz"),
-        ending => matches!(
-            ending,
-            b"pyc" | b"pyo" | b"so" | b"dylib" | b"dll" | b"o" | b"a" | b"jar" | b"class" | b"exe"
-                | b"obj" | b"mp4" | b"mov" | b"mkv" | b"webm" | b"zip" | b"tar" | b"tgz" | b"7z"
-                | b"rar" | b"iso" | b"log"
-        ),
-    }
+    let is_like = |pattern: &&str| {
+        let only_directories = pattern.ends_with('/');
+        let pattern = pattern.trim_end_matches('/');
+        let is_match = match pattern.split_once('*') {
+            None => name == pattern.as_bytes(),
+            Some((start, end)) => {
+                let rest = name.strip_prefix(start.as_bytes());
+                rest.is_some_and(|rest| rest.ends_with(end.as_bytes()))
+            }
+        };
+        is_match && (is_dir || !only_directories)
+    };
+    DEFAULT_EXCLUDES.iter().any(is_like)
+        && !DEFAULT_INCLUDES.iter().any(|include| include.as_bytes() == name)
 }
 
 #[cfg(test)]

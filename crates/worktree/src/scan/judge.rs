@@ -9,7 +9,6 @@ use herma_fs::Dir;
 use crate::reason::Reason;
 use crate::rules::{Rules, Scope, Tracked, Verdict};
 use crate::tracked::LazyTracked;
-use crate::tracked::git_dir::git_dir;
 
 /// Nothing is promised for what would be deeper than this.
 const MAX_DIRECTORY_DEPTH: usize = 512;
@@ -27,15 +26,9 @@ pub struct Judge<'r> {
 impl<'r> Judge<'r> {
     /// The rules of the project at `root`.
     pub fn new(root: Dir, rules: &'r Rules) -> Self {
-        let repository = git_dir(&root).ok().flatten();
-        let info_exclude = repository.as_ref().and_then(|dir| dir.info_exclude().ok().flatten());
-        Self {
-            root,
-            rules,
-            info_exclude,
-            tracked: LazyTracked::new(repository),
-            scopes: RefCell::new(HashMap::new()),
-        }
+        let tracked = LazyTracked::of(&root);
+        let info_exclude = tracked.info_exclude();
+        Self { root, rules, info_exclude, tracked, scopes: RefCell::default() }
     }
 
     /// Why a file or directory at this path would be left out, if it would.

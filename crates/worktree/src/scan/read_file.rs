@@ -90,26 +90,13 @@ pub(crate) enum Judged {
 /// Looks into the content of a file.
 pub(crate) type JudgeContent<'j> = &'j dyn Fn(&[u8]) -> Judged;
 
-/// What was read of a file.
-#[derive(Clone, Copy)]
-struct Content {
-    id: ObjectId,
-    stat: Stat,
-    secret: Option<Finding>,
-}
-
-/// What became of the content of a file.
-enum Stored {
-    As(ObjectId, Option<Finding>),
-    Not(Finding),
-}
-
 /// One attempt at a file.
 enum Attempt {
-    Read { content: Content, steady: bool },
+    /// It is as the record says.
+    Done(EntryRecord),
+    /// It changed while it was read as the record says.
+    Unsteady(EntryRecord),
     Again,
-    Secret(Finding, Stat),
-    LeftOut(EntryKind, Stat),
     Gone,
 }
 
@@ -134,18 +121,9 @@ impl Reader<'_> {
         let mut last = None;
         for _ in 0..MAX_READ_TRIES {
             match self.attempt(dir, name, seen, judge)? {
-                Attempt::Read { content, steady: true } => {
-                    return Ok(Some(self.record(content, false)));
-                }
-                Attempt::Read { content, steady: false } => last = Some(content),
+                Attempt::Done(record) => return Ok(Some(record)),
+                Attempt::Unsteady(record) => last = Some(record),
                 Attempt::Again => {}
-                Attempt::Secret(finding, stat) => {
-                    let kind = EntryKind::Watched(Reason::SecretContent);
-                    let mut record = self.watched(kind, &stat);
-                    record.secret = Some(finding);
-                    return Ok(Some(record));
-                }
-                Attempt::LeftOut(kind, stat) => return Ok(Some(self.watched(kind, &stat))),
                 Attempt::Gone => return Ok(None),
             }
             match dir.stat_raw(name) {
@@ -154,10 +132,7 @@ impl Reader<'_> {
                 Err(_) => break,
             }
         }
-        Ok(Some(match last {
-            Some(content) => self.record(content, true),
-            None => self.watched(EntryKind::Watched(Reason::Unreadable), &seen),
-        }))
+        Ok(Some(last.unwrap_or_else(|| self.watched(Reason::Unreadable, &seen))))
     }
 
     fn attempt(
@@ -172,7 +147,8 @@ impl Reader<'_> {
             FileKind::File => self.attempt_file(dir, name, seen, judge),
             FileKind::Directory => Ok(Attempt::Again),
             FileKind::Special | FileKind::Unknown => {
-                Ok(Attempt::LeftOut(EntryKind::LeftOut(Reason::Special), seen))
+                let kind = EntryKind::LeftOut(Reason::Special);
+                Ok(Attempt::Done(self.left_out(kind, &seen)))
             }
         }
     }
@@ -181,8 +157,7 @@ impl Reader<'_> {
         match dir.read_link(name) {
             Ok(target) => {
                 let id = self.sink.add(Kind::Blob, &target)?;
-                let content = Content { id, stat: seen, secret: None };
-                Ok(Attempt::Read { content, steady: true })
+                Ok(Attempt::Done(self.record(id, &seen, None)))
             }
             Err(e) if e.is_not_found() => Ok(Attempt::Gone),
             Err(_) => Ok(Attempt::Again),
@@ -196,10 +171,10 @@ impl Reader<'_> {
         seen: Stat,
         judge: JudgeContent<'_>,
     ) -> Result<Attempt, StoreError> {
+        let watched = |reason, stat| Ok(Attempt::Done(self.watched(reason, stat)));
         if self.is_too_large(seen.size) {
-            return Ok(Attempt::LeftOut(EntryKind::Watched(Reason::TooLarge), seen));
+            return watched(Reason::TooLarge, &seen);
         }
-        let unreadable = Attempt::LeftOut(EntryKind::Watched(Reason::Unreadable), seen);
         let file = match dir.open_file_raw(name) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(Attempt::Gone),
@@ -207,34 +182,43 @@ impl Reader<'_> {
             Err(errno) if is_want_of_resources(errno) => {
                 return Err(StoreError::Source(errno.into()));
             }
-            Err(_) => return Ok(unreadable),
+            Err(_) => return watched(Reason::Unreadable, &seen),
         };
         self.write_back_if_recent(&file, &seen);
-        let Ok(before) = stat_file(&file) else { return Ok(unreadable) };
+        let Ok(before) = stat_file(&file) else { return watched(Reason::Unreadable, &seen) };
         if before.kind != FileKind::File {
             return Ok(Attempt::Again);
         }
         if self.is_too_large(before.size) {
-            return Ok(Attempt::LeftOut(EntryKind::Watched(Reason::TooLarge), before));
+            return watched(Reason::TooLarge, &before);
         }
         let read = if before.size <= WHOLE {
             self.whole(&file, before.size, judge)
         } else {
             let mut source = Read::take(&file, before.size);
             let id = self.sink.add_stream(before.size, &mut source);
-            id.map(|id| Stored::As(id, None))
+            id.map(|id| (id, None))
         };
         match read {
-            Ok(Stored::As(id, secret)) => {
+            Ok((ObjectId::NULL, secret)) => {
+                let record = self.watched(Reason::SecretContent, &before);
+                Ok(Attempt::Done(EntryRecord { secret, ..record }))
+            }
+            Ok((id, secret)) => {
+                let record = self.record(id, &before, secret);
                 let is_settled = self.is_settled(before.ctime);
                 let steady = (is_settled || has_still(&file, before.size, id))
                     && stat_file(&file).is_ok_and(|after| after == before);
-                let content = Content { id, stat: before, secret };
-                Ok(Attempt::Read { content, steady })
+                Ok(if steady {
+                    Attempt::Done(record)
+                } else {
+                    Attempt::Unsteady(EntryRecord { unstable: true, unsettled: true, ..record })
+                })
             }
-            Ok(Stored::Not(finding)) => Ok(Attempt::Secret(finding, before)),
             Err(StoreError::Changed { .. }) => Ok(Attempt::Again),
-            Err(StoreError::Source(_) | StoreError::Collision) => Ok(unreadable),
+            Err(StoreError::Source(_) | StoreError::Collision) => {
+                watched(Reason::Unreadable, &seen)
+            }
             Err(e) => Err(e),
         }
     }
@@ -243,7 +227,13 @@ impl Reader<'_> {
         self.max_size.is_some_and(|max| size > max)
     }
 
-    fn whole(&self, file: &File, size: u64, judge: JudgeContent<'_>) -> Result<Stored, StoreError> {
+    /// Reads a file in one go. Returns no id for one that is not to be saved.
+    fn whole(
+        &self,
+        file: &File,
+        size: u64,
+        judge: JudgeContent<'_>,
+    ) -> Result<(ObjectId, Option<Finding>), StoreError> {
         BUFFER.with_borrow_mut(|buffer| {
             // One byte more than expected, so that growth shows without another call; later growth shows in the stat after.
             let expected = size as usize;
@@ -252,11 +242,8 @@ impl Reader<'_> {
             buffer.truncate(read);
             let content = &buffer[..];
             match judge(content) {
-                Judged::Saved(secret) => {
-                    let id = self.sink.add(Kind::Blob, content)?;
-                    Ok(Stored::As(id, secret))
-                }
-                Judged::LeftOut(finding) => Ok(Stored::Not(finding)),
+                Judged::Saved(secret) => Ok((self.sink.add(Kind::Blob, content)?, secret)),
+                Judged::LeftOut(finding) => Ok((ObjectId::NULL, Some(finding))),
             }
         })
     }
@@ -279,21 +266,21 @@ impl Reader<'_> {
         self.recent == Recent::ReadAgain && stat.kind == FileKind::File && self.is_recent(stat)
     }
 
-    fn record(&self, content: Content, unstable: bool) -> EntryRecord {
-        let stat = &content.stat;
+    fn record(&self, id: ObjectId, stat: &Stat, secret: Option<Finding>) -> EntryRecord {
         let kind = match stat.kind {
             FileKind::Symlink => EntryKind::Symlink,
             _ if stat.is_executable() => EntryKind::Executable,
             _ => EntryKind::File,
         };
-        let mut record = EntryRecord::new(kind, Some(stat), content.id);
-        record.secret = content.secret;
-        record.unstable = unstable;
-        record.unsettled = unstable || !self.is_settled(stat.ctime) || self.may_change_unseen(stat);
-        record
+        let unsettled = !self.is_settled(stat.ctime) || self.may_change_unseen(stat);
+        EntryRecord { secret, unsettled, ..EntryRecord::new(kind, Some(stat), id) }
     }
 
-    fn watched(&self, kind: EntryKind, stat: &Stat) -> EntryRecord {
+    fn watched(&self, reason: Reason, stat: &Stat) -> EntryRecord {
+        self.left_out(EntryKind::Watched(reason), stat)
+    }
+
+    fn left_out(&self, kind: EntryKind, stat: &Stat) -> EntryRecord {
         let mut record = EntryRecord::new(kind, Some(stat), ObjectId::NULL);
         record.unsettled =
             kind.left_out() == Some(Reason::Unreadable) || !self.is_settled(stat.ctime);

@@ -9,7 +9,7 @@
 //! else in its place meanwhile makes the directory one to be walked, by its descriptor and following no link.
 
 use std::collections::HashSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -20,7 +20,7 @@ use herma_fs::dir::walk::Standpoint;
 
 use crate::owner::Boundary;
 use crate::scan::changed_dirs::ChangedDirs;
-use crate::stat_cache::{EntryKind, InOrder, StatCache};
+use crate::stat_cache::{EntryKind, StatCache};
 
 /// How many directories a thread takes at a time.
 const SHARE: u32 = 64;
@@ -31,6 +31,8 @@ const TOO_MANY: usize = 4;
 /// What is looked at.
 pub(crate) struct QuickCheck<'a> {
     cache: &'a StatCache,
+    /// The directory each directory is in, and its name there.
+    parents: Vec<(u32, &'a CStr)>,
     root: &'a [u8],
     boundary: Boundary,
     /// The first directory that nobody looks at yet.
@@ -49,15 +51,16 @@ struct Changes {
 }
 
 impl<'a> QuickCheck<'a> {
-    /// At the project that is at `root` and was as the cache says.
+    /// At the project that is at `root` and was as the cache says. `None` if the cache does not hold together.
     pub(crate) fn new(
         cache: &'a StatCache,
         root: &'a Path,
         boundary: Boundary,
         cancelled: &'a (dyn Fn(u64) -> bool + Sync),
-    ) -> Self {
-        Self {
+    ) -> Option<Self> {
+        Some(Self {
             cache,
+            parents: cache.parents()?,
             root: root.as_os_str().as_bytes(),
             boundary,
             next: AtomicU32::new(0),
@@ -65,7 +68,7 @@ impl<'a> QuickCheck<'a> {
             names: AtomicU64::new(0),
             changes: Mutex::default(),
             cancelled,
-        }
+        })
     }
 
     /// The directories that have to be entered. `None` if the check does not help: everything has to be walked then. Every thread of the present
@@ -110,18 +113,15 @@ impl<'a> QuickCheck<'a> {
             return Some(false);
         }
         let end = (first + SHARE).min(count);
-        let mut at = InOrder::from(self.cache, self.root, first)?;
         let mut names = 0;
         for index in first..end {
-            if index > first && at.advance()? != index {
-                return None;
-            }
-            let same = at.with_path(|path| self.same_names(standpoint, path, index));
+            let path = self.path(index);
+            let same = path.and_then(|path| self.same_names(standpoint, &path, index));
             names += same.unwrap_or(0);
             if same.is_none() {
                 let mut changes = self.changes();
                 changes.changed.insert(index);
-                changes.entered.extend(at.way());
+                changes.entered.extend(self.way(index));
                 if changes.changed.len() > count as usize / TOO_MANY {
                     return None;
                 }
@@ -129,6 +129,21 @@ impl<'a> QuickCheck<'a> {
         }
         let seen = self.names.fetch_add(names, Ordering::Relaxed);
         (!(self.cancelled)(seen)).then_some(true)
+    }
+
+    /// A directory, and those it is in.
+    fn way(&self, index: u32) -> impl Iterator<Item = u32> {
+        let above =
+            |index: &u32| (*index != StatCache::ROOT).then(|| self.parents[*index as usize].0);
+        std::iter::successors(Some(index), above)
+    }
+
+    fn path(&self, index: u32) -> Option<CString> {
+        let below = self.way(index).filter(|index| *index != StatCache::ROOT);
+        let names = below.map(|index| self.parents[index as usize].1.to_bytes());
+        let mut names: Vec<&[u8]> = names.chain([self.root]).collect();
+        names.reverse();
+        CString::new(names.join(&b'/')).ok()
     }
 
     /// How many names there are in a directory that is as it was, and with it everything in it that is no directory.
@@ -212,7 +227,7 @@ mod tests {
 
     fn taken(root: &Path, cache: &StatCache, threads: usize) -> Option<(ChangedDirs, u64)> {
         let boundary = boundary(root);
-        let check = QuickCheck::new(cache, root, boundary, &|_| false);
+        let check = QuickCheck::new(cache, root, boundary, &|_| false).unwrap();
         let seen = in_pool(threads, || check.take()).unwrap();
         Some((seen?, check.names()))
     }
@@ -224,17 +239,36 @@ mod tests {
         change(temp.path());
         let (seen, _) = taken(temp.path(), &cache, 2).unwrap();
         let mut paths = Vec::new();
-        let mut at = InOrder::from(&cache, b"", StatCache::ROOT).unwrap();
+        let boundary = boundary(temp.path());
+        let check = QuickCheck::new(&cache, Path::new(""), boundary, &|_| false).unwrap();
         for index in 0..cache.directories() {
             if seen.has_changed(index) {
-                let path = at.with_path(|path| Some(path.to_str().unwrap().to_owned()));
-                paths.push(path.unwrap().trim_end_matches('/').to_owned());
-                let others = at.way().filter(|above| *above != StatCache::ROOT);
-                assert!(others.into_iter().all(|above| seen.leads_to_changes(above)));
+                paths.push(check.path(index).unwrap().into_string().unwrap());
+                let mut others = check.way(index).filter(|above| *above != StatCache::ROOT);
+                assert!(others.all(|above| seen.leads_to_changes(above)));
             }
-            at.advance();
         }
         paths
+    }
+
+    #[test]
+    fn every_directory_comes_with_its_path_and_those_it_is_in() {
+        let temp = tempfile::tempdir().unwrap();
+        for path in ["a/b/c", "a/b/d/e", "a/z", "b", "c/1/2/3/4", "c/2", "z"] {
+            fs::create_dir_all(temp.path().join(path)).unwrap();
+            fs::write(temp.path().join(path).join("file"), path).unwrap();
+        }
+        let cache = cache_of(temp.path());
+        assert_eq!(cache.directories(), 15);
+        let root = Path::new("/root");
+        let check = QuickCheck::new(&cache, root, boundary(temp.path()), &|_| false).unwrap();
+        for index in 0..cache.directories() {
+            let path = check.path(index).unwrap().into_bytes();
+            let inside = path.strip_prefix(b"/root").unwrap();
+            assert_eq!(cache.dir_at(inside), Some(index));
+            let depth = inside.iter().filter(|byte| **byte == b'/').count();
+            assert_eq!(check.way(index).count(), depth + 1);
+        }
     }
 
     #[test]
@@ -292,9 +326,9 @@ mod tests {
         let temp = project();
         let cache = cache_of(temp.path());
         let boundary = boundary(temp.path());
-        let check = QuickCheck::new(&cache, temp.path(), boundary, &|_| true);
+        let check = QuickCheck::new(&cache, temp.path(), boundary, &|_| true).unwrap();
         assert!(in_pool(2, || check.take()).unwrap().is_none());
-        let check = QuickCheck::new(&cache, Path::new("."), boundary, &|_| false);
+        let check = QuickCheck::new(&cache, Path::new("."), boundary, &|_| false).unwrap();
         assert!(in_pool(2, || check.take()).unwrap().is_none());
         for number in 0..20 {
             let file = temp.path().join(format!("{}/{number}/file", number / 8));

@@ -13,7 +13,6 @@
 mod blocks;
 mod build;
 mod file;
-mod in_order;
 mod record;
 mod update;
 
@@ -27,7 +26,6 @@ pub use blocks::checksum;
 pub use build::{CacheBuilder, CacheSize, EncodedEntries};
 use herma_store::ObjectId;
 use herma_store::object::compare_names;
-pub(crate) use in_order::InOrder;
 use record::NONE;
 pub(crate) use record::has_other_names;
 pub use record::{DirRecord, EntryKind, EntryRecord, IgnoreFiles};
@@ -52,22 +50,6 @@ pub struct CacheHeader {
     pub checkpoint: Option<ObjectId>,
     /// What was captured and left out, counted.
     pub summary: Summary,
-}
-
-/// Why something is mentioned in a receipt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftOutWhy {
-    /// The reason.
-    pub reason: Reason,
-    /// The secret it looks like it holds.
-    pub secret: Option<Finding>,
-}
-
-impl LeftOutWhy {
-    /// The entry of a receipt about this path.
-    pub fn at(self, path: &[u8]) -> LeftOut {
-        LeftOut { path: path.into(), reason: self.reason, secret: self.secret }
-    }
 }
 
 /// A cache, checked and ready to be asked.
@@ -284,6 +266,21 @@ impl StatCache {
         &self.bytes[self.names_at + names.start as usize..self.names_at + names.end as usize]
     }
 
+    /// For each directory the one it is in, and its name there; nothing for the root. `None` if the cache does not hold together.
+    pub(crate) fn parents(&self) -> Option<Vec<(u32, &CStr)>> {
+        let mut parents = vec![(Self::ROOT, c""); self.dirs as usize];
+        for dir in 0..self.dirs {
+            let record = self.dir(dir)?;
+            for index in record.first..record.first.checked_add(record.count)?.min(self.entries) {
+                if u32_at(self.one_entry(index), 60) != NONE {
+                    let entry = self.entry(index, dir)?;
+                    parents[entry.child()? as usize] = (dir, self.name(&entry)?);
+                }
+            }
+        }
+        Some(parents)
+    }
+
     /// The directory record at a slash-separated path; the root for an empty one.
     pub fn dir_at(&self, path: &[u8]) -> Option<u32> {
         path.split(|b| *b == b'/')
@@ -302,14 +299,15 @@ impl StatCache {
         self.entry_at(path).is_some_and(|entry| entry.kind.is_captured_file())
     }
 
-    /// Calls `each` with the path and record of everything left out, until it returns `false`.
-    pub fn each_left_out(&self, mut each: impl FnMut(&[u8], LeftOutWhy) -> bool) {
+    /// Everything that is left out, or is in with a reservation.
+    pub fn left_out(&self) -> impl Iterator<Item = LeftOut> {
         let mut stack = vec![(Self::ROOT, Vec::new())];
         // A directory has one place. A cache in which it has several could be walked for ever.
         let mut unseen = self.dirs;
-        while let Some((dir, path)) = stack.pop() {
-            let Some(fewer) = unseen.checked_sub(1) else { return };
-            unseen = fewer;
+        let next_directory = move || {
+            let (dir, path) = stack.pop()?;
+            unseen = unseen.checked_sub(1)?;
+            let mut found = Vec::new();
             for entry in self.entries(dir).into_iter().flatten().flatten() {
                 let Some(name) = self.name(&entry) else { continue };
                 let reason = entry.listed_reason();
@@ -319,16 +317,14 @@ impl StatCache {
                 if child.is_none() && reason.is_none() {
                     continue;
                 }
-                let below = join(&path, name.to_bytes());
+                let path = join(&path, name.to_bytes());
+                stack.extend(child.map(|child| (child, path.clone())));
                 let secret = entry.secret;
-                if reason.is_some_and(|reason| !each(&below, LeftOutWhy { reason, secret })) {
-                    return;
-                }
-                if let Some(child) = child {
-                    stack.push((child, below));
-                }
+                found.extend(reason.map(|reason| LeftOut { path: path.into(), reason, secret }));
             }
-        }
+            Some(found)
+        };
+        std::iter::from_fn(next_directory).flatten()
     }
 }
 
@@ -360,7 +356,7 @@ fn decode_header(bytes: &[u8]) -> CacheHeader {
         directories: u64_at(bytes, 88),
         ..Summary::default()
     };
-    for (index, reason) in Reason::ALL.into_iter().enumerate() {
+    for (index, reason) in Reason::ALL.iter().copied().enumerate() {
         let count = u64_at(bytes, 96 + index * 8);
         if count > 0 {
             summary.left_out.insert(reason, count);
@@ -402,7 +398,7 @@ impl StatCache {
         b[72..80].copy_from_slice(&header.summary.files.to_le_bytes());
         b[80..88].copy_from_slice(&header.summary.bytes.to_le_bytes());
         b[88..96].copy_from_slice(&header.summary.directories.to_le_bytes());
-        for (index, reason) in Reason::ALL.into_iter().enumerate() {
+        for (index, reason) in Reason::ALL.iter().copied().enumerate() {
             let count = header.summary.left_out.get(&reason).copied().unwrap_or(0);
             b[96 + index * 8..104 + index * 8].copy_from_slice(&count.to_le_bytes());
         }

@@ -9,12 +9,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
-use herma_fs::{Dir, FileKind, Stat};
+use herma_fs::{Dir, FileKind};
 use herma_store::refs::head;
 use herma_store::refs::head::Head;
 use herma_store::{ObjectId, StoreError};
 
-use super::{IndexError, TrackedFiles};
+use super::TrackedFiles;
 
 /// Larger indexes are not read: about five million files.
 const MAX_INDEX_BYTES: u64 = 1 << 30;
@@ -30,12 +30,6 @@ pub enum GitDirError {
     /// The file `.git` or `commondir` does not name a directory.
     #[error("{0} does not say where the git directory is")]
     BadPointer(&'static str),
-    /// The index is damaged or of an unknown kind.
-    #[error("the git index cannot be read")]
-    Index(#[from] IndexError),
-    /// The shared part of a split index is not there.
-    #[error("the shared git index {0} is missing")]
-    NoBase(String),
     /// `HEAD` or what it names cannot be read.
     #[error(transparent)]
     Head(#[from] StoreError),
@@ -112,22 +106,12 @@ impl GitDir {
         self.common.is_some()
     }
 
-    /// What the index file is now, to know whether it must be read again. `None` before the first add.
-    pub fn index_stat(&self) -> Result<Option<Stat>, GitDirError> {
-        Ok(self.own.stat_opt("index")?)
-    }
-
-    /// What the repository tracks, split index included.
-    pub fn tracked(&self) -> Result<TrackedFiles, GitDirError> {
-        let Some(bytes) = self.own.read_opt("index", MAX_INDEX_BYTES)? else {
-            return Ok(TrackedFiles::default());
-        };
-        let tracked = TrackedFiles::parse(&bytes)?;
-        let Some(base) = tracked.base() else { return Ok(tracked) };
-        let name = format!("sharedindex.{base}");
-        let bytes = self.own.read_opt(&*name, MAX_INDEX_BYTES)?;
-        let bytes = bytes.ok_or_else(|| GitDirError::NoBase(base.to_hex()))?;
-        Ok(tracked.with_base(&TrackedFiles::parse(&bytes)?))
+    /// What the repository tracks, split index included. `None` if that cannot be read, or nothing was ever added.
+    pub(crate) fn tracked(&self) -> Option<TrackedFiles> {
+        let read = |name: &str| TrackedFiles::parse(&self.own.read(name, MAX_INDEX_BYTES).ok()?);
+        let tracked = read("index")?;
+        let Some(base) = tracked.base() else { return Some(tracked) };
+        Some(tracked.with_base(&read(&format!("sharedindex.{base}"))?))
     }
 
     /// The branch and the commit that are checked out.
@@ -146,8 +130,7 @@ impl GitDir {
 
     /// The directories this repository has on record as worktrees of it. A record that cannot be read names none.
     pub fn worktrees(&self) -> Vec<PathBuf> {
-        let shared = self.common.as_ref().unwrap_or(&self.own);
-        let Ok(records) = shared.open_dir("worktrees") else { return Vec::new() };
+        let Ok(records) = self.shared().open_dir("worktrees") else { return Vec::new() };
         let entries = records.entries().unwrap_or_default();
         let named = entries.iter().take(MAX_WORKTREES).filter_map(|entry| {
             let record = records.open_dir(entry.name.as_c_str()).ok()?;
@@ -160,12 +143,8 @@ impl GitDir {
         named.collect()
     }
 
-    /// The content of `info/exclude`, which worktrees share.
-    pub fn info_exclude(&self) -> Result<Option<Vec<u8>>, GitDirError> {
-        match self.shared().open_named(b"info") {
-            Ok(info) => Ok(info.read_opt("exclude", MAX_EXCLUDE_BYTES)?),
-            Err(e) if e.is_not_found() => Ok(None),
-            Err(e) => Err(e.into()),
-        }
+    /// The content of `info/exclude`, which worktrees share. One that cannot be read excludes nothing.
+    pub(crate) fn info_exclude(&self) -> Option<Vec<u8>> {
+        self.shared().open_named(b"info").ok()?.read("exclude", MAX_EXCLUDE_BYTES).ok()
     }
 }

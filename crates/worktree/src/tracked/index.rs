@@ -7,7 +7,7 @@
 use bstr::ByteSlice;
 use herma_store::ObjectId;
 
-use super::{IndexError, PathList, TrackedFiles};
+use super::{PathList, TrackedFiles};
 
 /// Size of the fields before the object id: times, device, inode, mode, owner, size.
 const STAT_SIZE: usize = 40;
@@ -34,27 +34,19 @@ impl Split {
     }
 }
 
-pub(crate) fn parse(bytes: &[u8]) -> Result<TrackedFiles, IndexError> {
-    match parse_with(bytes, 20) {
-        Err(IndexError::Truncated | IndexError::Damaged(_)) => {
-            // The first answer is the better message: nearly all repositories use SHA-1.
-            parse_with(bytes, 32).or_else(|_| parse_with(bytes, 20))
-        }
-        decided => decided,
-    }
+pub(crate) fn parse(bytes: &[u8]) -> Option<TrackedFiles> {
+    parse_with(bytes, 20).or_else(|| parse_with(bytes, 32))
 }
 
-fn parse_with(bytes: &[u8], id_size: usize) -> Result<TrackedFiles, IndexError> {
+fn parse_with(bytes: &[u8], id_size: usize) -> Option<TrackedFiles> {
     let mut reader = Reader { rest: bytes };
-    if reader.take(4).ok() != Some(b"DIRC") {
-        return Err(IndexError::NotAnIndex);
-    }
+    let is_index = reader.take(4)? == b"DIRC";
     let version = reader.u32()?;
-    if !(2..=4).contains(&version) {
-        return Err(IndexError::Version(version));
+    if !is_index || !(2..=4).contains(&version) {
+        return None;
     }
     let count = reader.u32()? as usize;
-    let body = reader.rest.len().checked_sub(id_size).ok_or(IndexError::Truncated)?;
+    let body = reader.rest.len().checked_sub(id_size)?;
     reader.rest = &reader.rest[..body];
     // Prefix compression could blow a small file up without end.
     let room = bytes.len().saturating_mul(16).saturating_add(1 << 20).min(u32::MAX as usize);
@@ -63,10 +55,8 @@ fn parse_with(bytes: &[u8], id_size: usize) -> Result<TrackedFiles, IndexError> 
         entries.read(&mut reader)?;
     }
     let split = read_extensions(reader, id_size)?;
-    if entries.has_nameless && split.is_none() {
-        return Err(IndexError::Damaged("an entry has no name"));
-    }
-    Ok(TrackedFiles { paths: entries.paths, sparse: entries.sparse, split })
+    let is_whole = !entries.has_nameless || split.is_some();
+    is_whole.then_some(TrackedFiles { paths: entries.paths, sparse: entries.sparse, split })
 }
 
 /// The entries read so far.
@@ -88,7 +78,7 @@ impl Entries {
         Self { version, id_size, room, paths, sparse, has_nameless: false, previous }
     }
 
-    fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), IndexError> {
+    fn read(&mut self, reader: &mut Reader<'_>) -> Option<()> {
         let before = reader.rest.len();
         let stat = reader.take(STAT_SIZE)?;
         let mode = Reader { rest: &stat[MODE_AT..] }.u32()?;
@@ -96,14 +86,14 @@ impl Entries {
         let flags = reader.u16()?;
         if flags & FLAG_EXTENDED != 0 {
             if self.version < 3 {
-                return Err(IndexError::Damaged("version 2 has no extended flags"));
+                return None;
             }
             reader.u16()?;
         }
         let kept = if self.version == 4 { self.kept_of_previous(reader)? } else { 0 };
         let name = reader.until_nul()?;
         if kept + name.len() > MAX_PATH_BYTES {
-            return Err(IndexError::Damaged("a path is too long"));
+            return None;
         }
         if self.version < 4 {
             // Entries are padded to eight bytes by one to eight NULs, of which one is consumed.
@@ -112,38 +102,36 @@ impl Entries {
         }
         // Both begin with the part that is kept, so the rest decides.
         if name < &self.previous[kept..] {
-            return Err(IndexError::Damaged("its paths are not in order"));
+            return None;
         }
         self.previous.truncate(kept);
         self.previous.extend_from_slice(name);
         self.add(mode)
     }
 
-    fn kept_of_previous(&self, reader: &mut Reader<'_>) -> Result<usize, IndexError> {
-        let dropped = reader.variable_length()?;
-        let dropped = usize::try_from(dropped).unwrap_or(usize::MAX);
-        let kept = self.previous.len().checked_sub(dropped);
-        kept.ok_or(IndexError::Damaged("a path drops more than there is"))
+    fn kept_of_previous(&self, reader: &mut Reader<'_>) -> Option<usize> {
+        let dropped = usize::try_from(reader.variable_length()?).ok()?;
+        self.previous.len().checked_sub(dropped)
     }
 
-    fn add(&mut self, mode: u32) -> Result<(), IndexError> {
+    fn add(&mut self, mode: u32) -> Option<()> {
         let path = &self.previous;
         if path.is_empty() {
             self.has_nameless = true;
-            return Ok(());
+            return Some(());
         }
-        let room = self.room.checked_sub(path.len());
-        self.room = room.ok_or(IndexError::Damaged("its paths are longer than it can hold"))?;
+        self.room = self.room.checked_sub(path.len())?;
         if mode == MODE_DIRECTORY {
             self.sparse.push(path.strip_suffix(b"/").unwrap_or(path).to_vec());
         } else {
             self.paths.push(path);
         }
-        Ok(())
+        Some(())
     }
 }
 
-fn read_extensions(mut reader: Reader<'_>, id_size: usize) -> Result<Option<Split>, IndexError> {
+/// What a split index adds, if this is one. `None` if an extension must be known to read the rest, and is not.
+fn read_extensions(mut reader: Reader<'_>, id_size: usize) -> Option<Option<Split>> {
     let mut split = None;
     while !reader.rest.is_empty() {
         let signature = reader.take(4)?;
@@ -154,31 +142,25 @@ fn read_extensions(mut reader: Reader<'_>, id_size: usize) -> Result<Option<Spli
             // Where sparse directories are, is told by the entries.
             b"sdir" => {}
             _ if signature[0].is_ascii_uppercase() => {}
-            _ => {
-                return Err(IndexError::Damaged("it needs an extension that is not known"));
-            }
+            _ => return None,
         }
     }
-    Ok(split)
+    Some(split)
 }
 
-fn read_link(content: &[u8], id_size: usize) -> Result<Option<Split>, IndexError> {
+fn read_link(content: &[u8], id_size: usize) -> Option<Option<Split>> {
     let mut reader = Reader { rest: content };
-    let base = reader.take(id_size)?;
-    if id_size != 20 {
-        return Err(IndexError::Damaged("a split index with SHA-256 is not known"));
-    }
-    let base = ObjectId::from_slice(base).ok_or(IndexError::Truncated)?;
+    // That of a split index with SHA-256 is none of our ids.
+    let base = ObjectId::from_slice(reader.take(id_size)?)?;
     let deleted = if reader.rest.is_empty() { Vec::new() } else { read_bitmap(&mut reader)? };
-    Ok((!base.is_null()).then_some(Split { base, deleted }))
+    Some((!base.is_null()).then_some(Split { base, deleted }))
 }
 
 /// Reads a compressed bitmap (EWAH): words that announce runs of equal bits and literal words.
-fn read_bitmap(reader: &mut Reader<'_>) -> Result<Vec<std::ops::Range<u64>>, IndexError> {
+fn read_bitmap(reader: &mut Reader<'_>) -> Option<Vec<std::ops::Range<u64>>> {
     let size = u64::from(reader.u32()?);
     let words = reader.u32()? as usize;
-    let bytes = words.checked_mul(8).ok_or(IndexError::Truncated)?;
-    let mut words = Reader { rest: reader.take(bytes)? };
+    let mut words = Reader { rest: reader.take(words.checked_mul(8)?)? };
     reader.u32()?;
     let mut set: Vec<std::ops::Range<u64>> = Vec::new();
     let mut add = |start: u64, end: u64| match set.last_mut() {
@@ -201,7 +183,7 @@ fn read_bitmap(reader: &mut Reader<'_>) -> Result<Vec<std::ops::Range<u64>>, Ind
             place += 64;
         }
     }
-    Ok(set)
+    Some(set)
 }
 
 /// Bytes still to be read.
@@ -210,47 +192,44 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, size: usize) -> Result<&'a [u8], IndexError> {
-        let (taken, rest) = self.rest.split_at_checked(size).ok_or(IndexError::Truncated)?;
-        self.rest = rest;
-        Ok(taken)
+    fn take(&mut self, size: usize) -> Option<&'a [u8]> {
+        self.rest.split_off(..size)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], IndexError> {
-        self.take(N)?.try_into().map_err(|_| IndexError::Truncated)
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
     }
 
-    fn u16(&mut self) -> Result<u16, IndexError> {
+    fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    fn u32(&mut self) -> Result<u32, IndexError> {
+    fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, IndexError> {
+    fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
     }
 
     /// The bytes up to a NUL, which is consumed.
-    fn until_nul(&mut self) -> Result<&'a [u8], IndexError> {
-        let end = self.rest.find_byte(0).ok_or(IndexError::Truncated)?;
-        let taken = self.take(end)?;
-        self.take(1)?;
-        Ok(taken)
+    fn until_nul(&mut self) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_once_str(b"\0")?;
+        self.rest = rest;
+        Some(taken)
     }
 
     /// A number in git's offset encoding: seven bits a byte, and each further byte adds one.
-    fn variable_length(&mut self) -> Result<u64, IndexError> {
+    fn variable_length(&mut self) -> Option<u64> {
         let [mut byte] = self.array()?;
         let mut value = u64::from(byte & 0x7f);
         while byte & 0x80 != 0 {
             [byte] = self.array()?;
             if value >= 1 << 48 {
-                return Err(IndexError::Damaged("a number is too large"));
+                return None;
             }
             value = ((value + 1) << 7) | u64::from(byte & 0x7f);
         }
-        Ok(value)
+        Some(value)
     }
 }

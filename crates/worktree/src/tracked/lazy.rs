@@ -16,14 +16,14 @@ pub struct LazyTracked {
 }
 
 impl LazyTracked {
-    /// What the repository in `git_dir` tracks; nothing without one.
-    pub(crate) fn new(git_dir: Option<GitDir>) -> Self {
-        Self { git_dir, files: OnceLock::new() }
+    /// What the repository of the project at `root` tracks. One that cannot be read tracks and excludes nothing.
+    pub fn of(root: &Dir) -> Self {
+        Self { git_dir: git_dir(root).ok().flatten(), files: OnceLock::new() }
     }
 
-    /// What the repository of the project at `root` tracks. One that cannot be read tracks nothing.
-    pub fn of(root: &Dir) -> Self {
-        Self::new(git_dir(root).ok().flatten())
+    /// The content of its `info/exclude`.
+    pub(crate) fn info_exclude(&self) -> Option<Vec<u8>> {
+        self.git_dir.as_ref()?.info_exclude()
     }
 
     /// The repository.
@@ -32,15 +32,13 @@ impl LazyTracked {
     }
 
     fn files(&self) -> &TrackedFiles {
-        self.files.get_or_init(|| {
-            let files = self.git_dir.as_ref().and_then(|dir| dir.tracked().ok());
-            files.unwrap_or_default()
-        })
+        self.files
+            .get_or_init(|| self.git_dir.as_ref().and_then(GitDir::tracked).unwrap_or_default())
     }
 
     /// A number that changes whenever the index does.
     pub(crate) fn index_state(&self) -> u64 {
-        let stat = self.git_dir.as_ref().and_then(|dir| dir.index_stat().ok().flatten());
+        let stat = self.git_dir.as_ref().and_then(|git| git.dir().stat("index").ok());
         stat.map_or(0, |stat| {
             let mut hash = Xxh3::new();
             for number in [stat.mtime as u64, stat.ctime as u64, stat.ino, stat.size] {

@@ -16,23 +16,6 @@ pub use lazy::LazyTracked;
 
 use crate::rules::Tracked;
 
-/// Why an index could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IndexError {
-    /// It does not begin like an index.
-    #[error("it is not a git index")]
-    NotAnIndex,
-    /// A version this program does not know.
-    #[error("its version {0} is not known")]
-    Version(u32),
-    /// It ends in the middle of something.
-    #[error("it is cut short")]
-    Truncated,
-    /// A field holds what git would never write there.
-    #[error("it is damaged: {0}")]
-    Damaged(&'static str),
-}
-
 /// The paths in a git index.
 #[derive(Clone, Debug, Default)]
 pub struct TrackedFiles {
@@ -43,8 +26,8 @@ pub struct TrackedFiles {
 }
 
 impl TrackedFiles {
-    /// Reads the bytes of an index file.
-    pub fn parse(bytes: &[u8]) -> Result<Self, IndexError> {
+    /// Reads the bytes of an index file. `None` if they are none, or of a version that is not known.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         index::parse(bytes)
     }
 

@@ -8,7 +8,7 @@ use herma_fs::dir::ListBuffer;
 use herma_fs::{Dir, FileKind, Stat};
 use herma_worktree::owner::Boundary;
 use herma_worktree::reason::Reason;
-use herma_worktree::receipt::Summary;
+use herma_worktree::receipt::{LeftOut, Summary};
 use herma_worktree::stat_cache::StatCache;
 use serde::{Deserialize, Serialize};
 
@@ -54,18 +54,15 @@ impl Sighting {
     /// Looks at what the last save of the project at `root` left out, and at its repositories.
     pub(crate) fn of(root: &Dir, saved: Option<&StatCache>) -> Self {
         let (mut watched, mut nested, mut quiet) = (Vec::new(), Vec::new(), Vec::new());
-        if let Some(saved) = saved {
-            saved.each_left_out(|path, why| {
-                let (above, name) = split(path);
-                if name == b".git" {
-                    nested.push(BString::from(above));
-                } else if noise::is_watched(why.reason) && !noise::is_made_again(name) {
-                    watched.push((BString::from(path), why.reason));
-                } else if !why.reason.is_captured() && quiet.len() < MAX_PATHS_WATCHED {
-                    quiet.push(LeftOutThen::new(path, why.reason));
-                }
-                true
-            });
+        for LeftOut { path, reason, .. } in saved.into_iter().flat_map(StatCache::left_out) {
+            let (above, name) = split(&path);
+            if name == b".git" {
+                nested.push(BString::from(above));
+            } else if noise::is_watched(reason) && !noise::is_made_again(name) {
+                watched.push((path, reason));
+            } else if !reason.is_captured() && quiet.len() < MAX_PATHS_WATCHED {
+                quiet.push(LeftOutThen { path, reason });
+            }
         }
         let mut place = Place::new(root);
         let mut files = Vec::new();
@@ -113,17 +110,11 @@ impl Sighting {
         let mut place = Place::new(root);
         let files = self.files.iter().filter_map(|seen| seen.change(&mut place));
         let mut files: Vec<OutsideChange> = files.collect();
-        if let Some(saved) = saved {
-            saved.each_left_out(|path, why| {
-                let is_known = || self.files.iter().any(|seen| seen.path == path);
-                if is_told_of(why.reason) && !is_known() {
-                    files.push(OutsideChange {
-                        path: path.into(),
-                        what: OutsideWhat::Added(why.reason),
-                    });
-                }
-                true
-            });
+        for LeftOut { path, reason, .. } in saved.into_iter().flat_map(StatCache::left_out) {
+            let is_known = || self.files.iter().any(|seen| seen.path == path);
+            if is_told_of(reason) && !is_known() {
+                files.push(OutsideChange { path, what: OutsideWhat::Added(reason) });
+            }
         }
         let mut bounds = Bounds::default();
         let mut repositories = Vec::new();
