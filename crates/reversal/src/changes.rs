@@ -6,7 +6,7 @@ use herma_diff::renames::detect;
 use herma_diff::{Change, DiffError, RenameOptions, compare};
 use herma_store::RelPath;
 
-use super::view::Reader;
+use super::view::{Reader, Role, StateView};
 
 /// Do both states know more of permissions than who may execute?
 pub(crate) fn modes_known(base: &Reader<'_>, theirs: &Reader<'_>) -> bool {
@@ -28,21 +28,15 @@ pub(crate) fn changes_between(
         changes.extend(unsaid);
         changes.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    if modes_known(base, theirs) {
-        add_other_modes(base, theirs, &mut changes)?;
-    }
+    add_other_modes(base, theirs, &mut changes)?;
     Ok(changes)
 }
 
-/// Files of which only the mode differs.
-pub(crate) fn other_modes(
-    base: &Reader<'_>,
-    theirs: &Reader<'_>,
-) -> Result<Vec<RelPath>, DiffError> {
+/// Files that have other permissions in one state than in the other, and are otherwise the same.
+pub fn other_modes(one: StateView<'_>, other: StateView<'_>) -> Result<Vec<RelPath>, DiffError> {
+    let (one, other) = (Reader::new(one, Role::Saved), Reader::new(other, Role::Saved));
     let mut changes = Vec::new();
-    if modes_known(base, theirs) {
-        add_other_modes(base, theirs, &mut changes)?;
-    }
+    add_other_modes(&one, &other, &mut changes)?;
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
@@ -51,20 +45,21 @@ fn add_other_modes(
     theirs: &Reader<'_>,
     changes: &mut Vec<Change>,
 ) -> Result<(), DiffError> {
+    if !modes_known(base, theirs) {
+        return Ok(());
+    }
     let candidates = if base.view.modes.usual == theirs.view.modes.usual {
         differing(&base.view.modes.files, &theirs.view.modes.files)
     } else {
         let files = base.view.all_files()?;
         files.into_iter().map(|file| file.path).collect()
     };
-    let mut found = Vec::new();
     for path in candidates {
         let (Some(old), Some(new)) = (base.file(&path)?, theirs.file(&path)?) else { continue };
         if old.state == new.state && old.full_mode != new.full_mode {
-            found.push(Change { path, old: Some(old.state), new: Some(new.state), from: None });
+            changes.push(Change { path, old: Some(old.state), new: Some(new.state), from: None });
         }
     }
-    changes.extend(found);
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(())
 }

@@ -7,6 +7,7 @@
 //! A file is taken back as a whole or left alone as a whole, in every run: see [`super::reverse`].
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use herma_diff::merge::Labels;
 use herma_diff::{Change, DiffError};
@@ -23,26 +24,22 @@ use super::{Conflict, ConflictWhy, Conflicts, Decided, Direction, Request, Rever
 
 /// Applies runs to the present, one after the other.
 pub(crate) struct Merger<'a> {
-    pub(crate) present: Reader<'a>,
     scope: &'a [RelPath],
     pub(crate) conflicts: Conflicts,
     labels: Labels<'a>,
     direction: Direction,
     pub(crate) overlay: Overlay<'a>,
     pub(crate) notes: Notes,
-    /// Files that are left alone in every run.
-    left: LeftAlone,
+    /// Files that are left alone in every run, more than before if this found some.
+    pub(crate) left: LeftAlone,
 }
 
 /// Files that are left alone as a whole: where each is in the present, or would be, and what is told of it.
-#[derive(Clone, Default)]
-pub(crate) struct LeftAlone {
-    files: BTreeMap<RelPath, Told>,
-}
+pub(crate) type LeftAlone = BTreeMap<RelPath, Told>;
 
 /// Why a file is left alone.
 #[derive(Clone)]
-enum Told {
+pub(crate) enum Told {
     Conflicts(Vec<Conflict>),
     SaysNothing(RelPath, Reason),
 }
@@ -54,12 +51,6 @@ impl Told {
             Self::Conflicts(conflicts) => conflicts.first().map(|conflict| &conflict.path),
             Self::SaysNothing(path, _) => Some(path),
         }
-    }
-}
-
-impl LeftAlone {
-    pub(crate) fn len(&self) -> usize {
-        self.files.len()
     }
 }
 
@@ -93,21 +84,17 @@ struct Found<'a> {
 
 impl<'a> Merger<'a> {
     pub(crate) fn new(request: &Request<'a>, direction: Direction, left: LeftAlone) -> Self {
+        let present = Rc::new(Reader::new(request.present, Role::Present));
+        let (files, directories) = (BTreeMap::new(), BTreeMap::new());
         Self {
-            present: Reader::new(request.present, Role::Present),
             scope: request.scope,
             conflicts: request.conflicts,
             labels: request.labels,
             direction,
-            overlay: Overlay::default(),
+            overlay: Overlay { present, files, directories },
             notes: Notes::default(),
             left,
         }
-    }
-
-    /// The files that are left alone, more than before if this found some.
-    pub(crate) fn left_alone(&self) -> &LeftAlone {
-        &self.left
     }
 
     /// Applies what leads from `base` to `theirs`.
@@ -138,7 +125,7 @@ impl<'a> Merger<'a> {
             if is_unsaved
                 && self.is_in_scope(&path)
                 && step.theirs.view.left_out(&path).is_none()
-                && self.present.view.left_out(&path).is_some()
+                && self.overlay.present.view.left_out(&path).is_some()
             {
                 self.notes.left.insert(path.clone(), path.clone());
                 self.notes.kept.insert(path, *reason);
@@ -148,15 +135,10 @@ impl<'a> Merger<'a> {
 
     /// How the result differs from the present.
     pub(crate) fn finish(mut self) -> Result<Reversed, DiffError> {
-        for told in self.left.files.into_values() {
-            match told {
-                Told::Conflicts(conflicts) => self.notes.conflicts.extend(conflicts),
-                Told::SaysNothing(path, reason) => {
-                    self.notes.kept.insert(path, reason);
-                }
-            }
+        for told in self.left.into_values() {
+            self.notes.tell(told);
         }
-        self.overlay.finish(&self.present, self.notes)
+        self.overlay.finish(self.notes)
     }
 
     pub(crate) fn is_in_scope(&self, path: &RelPath) -> bool {
@@ -165,7 +147,7 @@ impl<'a> Merger<'a> {
 
     /// Why one of the states says nothing about a path. What belongs to somebody else is named as a whole.
     pub(crate) fn left_out(&self, step: &Step<'a>, path: &RelPath) -> Option<(RelPath, Reason)> {
-        let states = [&step.base, &step.theirs, &self.present];
+        let states = [&step.base, &step.theirs, &*self.overlay.present];
         let (end, reason) = states.iter().find_map(|state| state.view.left_out(path))?;
         let whole = RelPath::new(&path.as_bytes()[..end]).ok();
         let place = whole.filter(|_| reason.is_foreign());
@@ -177,7 +159,7 @@ impl<'a> Merger<'a> {
         step: &Step<'a>,
         changes: &[Change],
     ) -> Result<Vec<Made<'a>>, DiffError> {
-        let moves = Moves::new(&step.base, &self.present, &self.overlay);
+        let moves = Moves::new(&step.base, &self.overlay);
         let rule = Rule {
             conflicts: self.conflicts,
             labels: self.labels,
@@ -188,9 +170,11 @@ impl<'a> Merger<'a> {
         let mut left = Vec::new();
         for change in changes {
             let Some(mut made) = self.place(&moves, change)? else { continue };
-            if let Some(told) = self.left.files.get(&made.about) {
+            if let Some(told) = self.left.get(&made.about) {
                 left.push((made, told.clone()));
-            } else if let Some((path, reason)) = self.says_nothing(step, &made.places) {
+            } else if let Some((path, reason)) =
+                made.places.iter().find_map(|path| self.left_out(step, path))
+            {
                 left.push((made, Told::SaysNothing(path, reason)));
             } else {
                 self.decide(step, &rule, &moves, change, &mut made)?;
@@ -201,11 +185,6 @@ impl<'a> Merger<'a> {
             self.leave(&made, told);
         }
         Ok(all)
-    }
-
-    /// Which of these places one of the states says nothing about, and why.
-    fn says_nothing(&self, step: &Step<'a>, places: &[RelPath]) -> Option<(RelPath, Reason)> {
-        places.iter().find_map(|path| self.left_out(step, path))
     }
 
     /// Notes that a file stays as it is: from here on in all runs, unless somebody decides about each conflict.
@@ -223,14 +202,9 @@ impl<'a> Merger<'a> {
             self.notes.left.extend(places.map(|place| (place, path.clone())));
         }
         if self.conflicts == Conflicts::Leave {
-            self.left.files.entry(made.about.clone()).or_insert(told);
-            return;
-        }
-        match told {
-            Told::Conflicts(conflicts) => self.notes.conflicts.extend(conflicts),
-            Told::SaysNothing(path, reason) => {
-                self.notes.kept.insert(path, reason);
-            }
+            self.left.entry(made.about.clone()).or_insert(told);
+        } else {
+            self.notes.tell(told);
         }
     }
 
@@ -290,12 +264,12 @@ impl<'a> Merger<'a> {
         from: &RelPath,
         was_there: bool,
     ) -> Result<Found<'a>, DiffError> {
-        let entry = self.overlay.file(&self.present, from)?;
+        let entry = self.overlay.file(from)?;
         if entry.is_none()
             && was_there
             && let Some(place) = moves.of(from)?
         {
-            let entry = self.overlay.file(&self.present, &place)?;
+            let entry = self.overlay.file(&place)?;
             return Ok(Found { place, entry });
         }
         let place = from.clone();
@@ -318,7 +292,7 @@ impl<'a> Merger<'a> {
             && is_nested(three.base)
             && three.ours.is_none()
             && three.theirs.is_none()
-            && self.overlay.directory(&self.present, place)?.is_some()
+            && self.overlay.directory(place)?.is_some()
         {
             let conflict = (ConflictWhy::NestedRepository, Decided::Left);
             merged.conflicts.push(conflict);
@@ -348,23 +322,22 @@ impl<'a> Merger<'a> {
             made.conflicts = at(place, merged.conflicts);
             return Ok(());
         }
+        let decided = self.conflicts.about_whole();
         let mut conflicts = Vec::new();
         let mut target = to;
         if three.ours.is_some() && place != from && place != to {
-            let decided = self.decided();
             let why = ConflictWhy::MovedLater { from: to.clone() };
             conflicts.push((why, decided));
             if decided != Decided::Theirs {
                 target = place;
             }
         }
-        let there = self.overlay.file(&self.present, target)?;
+        let there = self.overlay.file(target)?;
         let is_other = |there: &Entry<'_>| {
             let theirs = three.theirs;
             target != place && theirs.is_none_or(|theirs| !there.has_content_of(theirs))
         };
         if merged.entry.is_some() && there.as_ref().is_some_and(is_other) {
-            let decided = self.decided();
             let by_now = place.clone();
             conflicts.push((ConflictWhy::Occupied { by_now }, decided));
             if decided != Decided::Theirs {
@@ -381,15 +354,6 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// What is done about a conflict that is about the file as a whole.
-    pub(crate) fn decided(&self) -> Decided {
-        match self.conflicts {
-            Conflicts::Leave | Conflicts::Markers => Decided::Left,
-            Conflicts::Ours => Decided::Ours,
-            Conflicts::Theirs => Decided::Theirs,
-        }
-    }
-
     /// Makes all changes of a run, except those whose place is taken by something that stays.
     fn make(&mut self, step: &Step<'a>, mut decisions: Vec<Made<'a>>) -> Result<(), DiffError> {
         loop {
@@ -397,8 +361,8 @@ impl<'a> Merger<'a> {
             let mut all_fit = true;
             for made in &mut decisions {
                 let Some((path, _)) = &made.puts else { continue };
-                let is_new = self.overlay.file(&self.present, path)?.is_none();
-                if is_new && next.is_blocked(&self.present, path)? {
+                let is_new = self.overlay.file(path)?.is_none();
+                if is_new && next.is_blocked(path)? {
                     let conflict = (ConflictWhy::InTheWay, Decided::Left);
                     made.conflicts = at(path, vec![conflict]);
                     (made.leaves, made.puts, made.both) = (None, None, false);
@@ -436,10 +400,21 @@ impl<'a> Merger<'a> {
         }
         for (path, entry) in decisions.iter().filter_map(|made| made.puts.as_ref()) {
             // Before the file is there: it would keep its directory in place, with any mode.
-            next.make_directories(&self.present, &step.theirs, path)?;
+            next.make_directories(&step.theirs, path)?;
             next.files.insert(path.clone(), Some(entry.clone()));
         }
         Ok(next)
+    }
+}
+
+impl Notes {
+    fn tell(&mut self, told: Told) {
+        match told {
+            Told::Conflicts(conflicts) => self.conflicts.extend(conflicts),
+            Told::SaysNothing(path, reason) => {
+                self.kept.insert(path, reason);
+            }
+        }
     }
 }
 

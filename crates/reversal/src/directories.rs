@@ -13,7 +13,6 @@ use herma_store::RelPath;
 use super::changes::{differing, modes_known};
 use super::decide::{Merger, Step};
 use super::entries::three_way_mode;
-use super::overlay::Held;
 use super::{Conflict, ConflictWhy, Decided};
 
 /// A directory that a run made, removed or gave another mode.
@@ -53,13 +52,9 @@ impl<'a> Merger<'a> {
     /// Releases directories that are to go, and sets the modes of those that stay.
     pub(crate) fn release(&mut self, changes: &[DirectoryChange]) -> Result<(), DiffError> {
         for DirectoryChange { path, base, theirs } in changes {
-            let Some(ours) = self.overlay.directory(&self.present, path)? else { continue };
+            let Some(ours) = self.overlay.directory(path)? else { continue };
             match (base, theirs) {
-                (Some(_), None) => {
-                    let (mode, released) = (ours, true);
-                    let held = Held { mode, released };
-                    self.overlay.directories.insert(path.clone(), held);
-                }
+                (Some(_), None) => self.overlay.hold(path, ours, /*released*/ true),
                 (Some(_), Some(theirs)) => self.set_mode(path, *base, ours, *theirs),
                 (None, _) => {}
             }
@@ -75,7 +70,7 @@ impl<'a> Merger<'a> {
     ) -> Result<(), DiffError> {
         for DirectoryChange { path, base, theirs } in changes {
             let (None, Some(theirs)) = (base, theirs) else { continue };
-            if let Some(ours) = self.overlay.directory(&self.present, path)? {
+            if let Some(ours) = self.overlay.directory(path)? {
                 // It may have been released by a later run, and be there only for what is in it.
                 if let Some(held) = self.overlay.directories.get_mut(path) {
                     held.released = false;
@@ -85,13 +80,15 @@ impl<'a> Merger<'a> {
                 }
                 continue;
             }
-            let is_file = self.overlay.file(&self.present, path)?.is_some();
-            if is_file || self.overlay.is_below_a_file(&self.present, path)? {
-                self.in_the_way(step, path)?;
+            if self.overlay.file(path)?.is_some() || self.overlay.is_below_a_file(path)? {
+                // It cannot come back; each file that belongs in it says so itself.
+                if step.theirs.listing(path)?.is_none() {
+                    self.note_conflict(path, ConflictWhy::InTheWay, Decided::Left);
+                }
                 continue;
             }
-            self.overlay.make_directories(&self.present, &step.theirs, path)?;
-            self.overlay.hold(path.clone(), *theirs);
+            self.overlay.make_directories(&step.theirs, path)?;
+            self.overlay.hold(path, *theirs, /*released*/ false);
         }
         Ok(())
     }
@@ -99,22 +96,13 @@ impl<'a> Merger<'a> {
     fn set_mode(&mut self, path: &RelPath, base: Option<u32>, ours: u32, theirs: u32) {
         let (mode, in_conflict) = three_way_mode(base, ours, theirs, self.conflicts);
         if in_conflict {
-            self.note_conflict(path, ConflictWhy::Mode, self.decided());
+            self.note_conflict(path, ConflictWhy::Mode, self.conflicts.about_whole());
         }
         if mode != ours {
             let held = self.overlay.directories.get(path);
             let released = held.is_some_and(|held| held.released);
-            let held = Held { mode, released };
-            self.overlay.directories.insert(path.clone(), held);
+            self.overlay.hold(path, mode, released);
         }
-    }
-
-    /// Says that a directory cannot come back, unless each file that belongs in it says so.
-    fn in_the_way(&mut self, step: &Step<'a>, path: &RelPath) -> Result<(), DiffError> {
-        if step.theirs.listing(path)?.is_none() {
-            self.note_conflict(path, ConflictWhy::InTheWay, Decided::Left);
-        }
-        Ok(())
     }
 
     fn note_conflict(&mut self, path: &RelPath, why: ConflictWhy, decided: Decided) {

@@ -53,6 +53,15 @@ pub(crate) struct Three<'e, 'a> {
     pub(crate) theirs: Option<&'e Entry<'a>>,
 }
 
+/// A file that is on both sides, and where it is, for errors.
+#[derive(Clone, Copy)]
+struct Both<'e, 'a> {
+    path: &'e RelPath,
+    base: Option<&'e Entry<'a>>,
+    ours: &'e Entry<'a>,
+    theirs: &'e Entry<'a>,
+}
+
 impl<'a> Rule<'a> {
     /// Merges one file. `path` is where it is, for errors.
     pub(crate) fn merge(
@@ -72,11 +81,7 @@ impl<'a> Rule<'a> {
             // A deletion beats a mere move or another mode, and loses nothing by it.
             (Some(base), None, Some(theirs)) if base.has_content_of(theirs) => settled(None),
             (Some(_), None, theirs) => self.whole(ConflictWhy::DeletedLater, None, theirs),
-            (None, Some(ours), Some(theirs)) if ours.has_content_of(theirs) => {
-                self.with_permissions(None, ours, theirs, ours.clone())
-            }
-            (None, Some(ours), Some(theirs)) => self.both_made(path, ours, theirs)?,
-            (Some(base), Some(ours), Some(theirs)) => self.all(path, base, ours, theirs)?,
+            (base, Some(ours), Some(theirs)) => self.both(Both { path, base, ours, theirs })?,
         })
     }
 
@@ -106,11 +111,8 @@ impl<'a> Rule<'a> {
         ours: Option<&Entry<'a>>,
         theirs: Option<&Entry<'a>>,
     ) -> Merged<'a> {
-        let (entry, decided) = match self.conflicts {
-            Conflicts::Leave | Conflicts::Markers => (ours, Decided::Left),
-            Conflicts::Ours => (ours, Decided::Ours),
-            Conflicts::Theirs => (theirs, Decided::Theirs),
-        };
+        let decided = self.conflicts.about_whole();
+        let entry = if decided == Decided::Theirs { theirs } else { ours };
         let entry = entry.cloned().map(|entry| Entry {
             continues: ours.map_or(entry.continues, |ours| ours.continues.clone()),
             ..entry
@@ -119,12 +121,8 @@ impl<'a> Rule<'a> {
     }
 
     /// Something else is where theirs belongs, and nothing was there in between.
-    fn both_made(
-        &self,
-        path: &RelPath,
-        ours: &Entry<'a>,
-        theirs: &Entry<'a>,
-    ) -> Result<Merged<'a>, DiffError> {
+    fn both_made(&self, both: Both<'_, 'a>) -> Result<Merged<'a>, DiffError> {
+        let Both { ours, theirs, .. } = both;
         let files = ours.kind() == EntryKind::File && theirs.kind() == EntryKind::File;
         if self.conflicts == Conflicts::Markers
             && files
@@ -132,7 +130,7 @@ impl<'a> Rule<'a> {
         {
             let marked = merge(b"", &our_text, &their_text).resolve(self.markers());
             return Ok(Merged {
-                entry: Some(with_content(path, ours, theirs, marked)?),
+                entry: Some(with_content(both, marked)?),
                 conflicts: vec![(ConflictWhy::Reappeared, Decided::Markers)],
                 both: true,
             });
@@ -140,20 +138,19 @@ impl<'a> Rule<'a> {
         Ok(self.whole(ConflictWhy::Reappeared, Some(ours), Some(theirs)))
     }
 
-    fn all(
-        &self,
-        path: &RelPath,
-        base: &Entry<'a>,
-        ours: &Entry<'a>,
-        theirs: &Entry<'a>,
-    ) -> Result<Merged<'a>, DiffError> {
+    fn both(&self, both: Both<'_, 'a>) -> Result<Merged<'a>, DiffError> {
+        let Both { base, ours, theirs, .. } = both;
+        if ours.has_content_of(theirs) {
+            return Ok(self.with_permissions(both, ours.clone()));
+        }
+        let Some(base) = base else { return self.both_made(both) };
         let same_kind = base.kind() == ours.kind() && ours.kind() == theirs.kind();
-        if theirs.has_content_of(base) || ours.has_content_of(theirs) {
-            return Ok(self.with_permissions(Some(base), ours, theirs, ours.clone()));
+        if theirs.has_content_of(base) {
+            return Ok(self.with_permissions(both, ours.clone()));
         }
         if ours.has_content_of(base) {
             let taken = Entry { continues: ours.continues.clone(), ..theirs.clone() };
-            return Ok(self.with_permissions(Some(base), ours, theirs, taken));
+            return Ok(self.with_permissions(both, taken));
         }
         if !same_kind {
             return Ok(self.whole(ConflictWhy::TypeChanged, Some(ours), Some(theirs)));
@@ -161,8 +158,8 @@ impl<'a> Rule<'a> {
         let why = match ours.kind() {
             EntryKind::File => {
                 let whole = || self.whole(ConflictWhy::Binary, Some(ours), Some(theirs));
-                let texts = self.texts(path, base, ours, theirs)?;
-                return Ok(self.join(base, ours, theirs, texts.unwrap_or_else(whole)));
+                let texts = self.texts(both, base)?;
+                return Ok(self.join(both, texts.unwrap_or_else(whole)));
             }
             EntryKind::Link => ConflictWhy::Link,
             EntryKind::Nested => ConflictWhy::NestedRepository,
@@ -171,30 +168,19 @@ impl<'a> Rule<'a> {
     }
 
     /// Adds the merged permissions to a merged content.
-    fn join(
-        &self,
-        base: &Entry<'a>,
-        ours: &Entry<'a>,
-        theirs: &Entry<'a>,
-        content: Merged<'a>,
-    ) -> Merged<'a> {
+    fn join(&self, both: Both<'_, 'a>, content: Merged<'a>) -> Merged<'a> {
         let Some(entry) = content.entry.clone().filter(|_| !content.is_left()) else {
             return content;
         };
-        let mut merged = self.with_permissions(Some(base), ours, theirs, entry);
+        let mut merged = self.with_permissions(both, entry);
         merged.conflicts.splice(0..0, content.conflicts);
         merged.both = content.both;
         merged
     }
 
     /// Merges texts. `None` if one of them is none, or is too large.
-    fn texts(
-        &self,
-        path: &RelPath,
-        base: &Entry<'a>,
-        ours: &Entry<'a>,
-        theirs: &Entry<'a>,
-    ) -> Result<Option<Merged<'a>>, DiffError> {
+    fn texts(&self, both: Both<'_, 'a>, base: &Entry<'a>) -> Result<Option<Merged<'a>>, DiffError> {
+        let Both { ours, theirs, .. } = both;
         let (Some(base), Some(our_text), Some(their_text)) =
             (text(base)?, text(ours)?, text(theirs)?)
         else {
@@ -214,7 +200,7 @@ impl<'a> Rule<'a> {
         let conflict = (hunks > 0).then_some((ConflictWhy::Text { hunks }, decided));
         let content = merge.resolve(resolution);
         Ok(Some(Merged {
-            entry: Some(with_content(path, ours, theirs, content)?),
+            entry: Some(with_content(both, content)?),
             conflicts: conflict.into_iter().collect(),
             both: true,
         }))
@@ -225,27 +211,17 @@ impl<'a> Rule<'a> {
     }
 
     /// Gives `content` the permissions that come of the three.
-    fn with_permissions(
-        &self,
-        base: Option<&Entry<'a>>,
-        ours: &Entry<'a>,
-        theirs: &Entry<'a>,
-        content: Entry<'a>,
-    ) -> Merged<'a> {
+    fn with_permissions(&self, both: Both<'_, 'a>, content: Entry<'a>) -> Merged<'a> {
+        let Both { base, ours, theirs, .. } = both;
         let is_file = |entry: &Entry<'_>| entry.kind() == EntryKind::File;
         let all_files = base.is_none_or(is_file) && is_file(ours) && is_file(theirs);
         if !is_file(&content) || !all_files {
             return settled(Some(&content));
         }
-        let (full_mode, in_conflict) = self.permissions(base, ours, theirs);
+        let (full_mode, in_conflict) = self.permissions(both);
         let mode = if full_mode & 0o100 == 0 { EntryMode::File } else { EntryMode::Executable };
         let state = FileState { mode, id: content.state.id };
-        let decided = match self.conflicts {
-            Conflicts::Leave | Conflicts::Markers => Decided::Left,
-            Conflicts::Ours => Decided::Ours,
-            Conflicts::Theirs => Decided::Theirs,
-        };
-        let conflict = in_conflict.then_some((ConflictWhy::Mode, decided));
+        let conflict = in_conflict.then(|| (ConflictWhy::Mode, self.conflicts.about_whole()));
         Merged {
             entry: Some(Entry { state, full_mode, ..content }),
             conflicts: conflict.into_iter().collect(),
@@ -254,12 +230,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The full mode that comes of three files, and whether two changes of it do not go together.
-    fn permissions(
-        &self,
-        base: Option<&Entry<'_>>,
-        ours: &Entry<'_>,
-        theirs: &Entry<'_>,
-    ) -> (u32, bool) {
+    fn permissions(&self, Both { base, ours, theirs, .. }: Both<'_, 'a>) -> (u32, bool) {
         if !self.modes_known {
             let wanted = match base {
                 Some(base) if base.is_executable() != theirs.is_executable() => {
@@ -269,12 +240,8 @@ impl<'a> Rule<'a> {
             };
             return (with_executable(ours.full_mode, wanted), false);
         }
-        three_way_mode(
-            base.map(|base| base.full_mode),
-            ours.full_mode,
-            theirs.full_mode,
-            self.conflicts,
-        )
+        let base = base.map(|base| base.full_mode);
+        three_way_mode(base, ours.full_mode, theirs.full_mode, self.conflicts)
     }
 }
 
@@ -315,12 +282,8 @@ fn text(entry: &Entry<'_>) -> Result<Option<Vec<u8>>, DiffError> {
 }
 
 /// Our file with this content, which may be that of one of the sides.
-fn with_content<'a>(
-    path: &RelPath,
-    ours: &Entry<'a>,
-    theirs: &Entry<'a>,
-    content: Vec<u8>,
-) -> Result<Entry<'a>, DiffError> {
+fn with_content<'a>(both: Both<'_, 'a>, content: Vec<u8>) -> Result<Entry<'a>, DiffError> {
+    let Both { path, ours, theirs, .. } = both;
     let forged = || DiffError::Damaged {
         path: path.clone(),
         source: Malformed { kind: Kind::Blob, what: "its content is a forged hash collision" },

@@ -45,6 +45,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use changes::other_modes;
 use decide::{LeftAlone, Merger};
 use herma_diff::DiffError;
 use herma_diff::merge::Labels;
@@ -52,7 +53,6 @@ use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::reason::Reason;
 pub use view::StateView;
-use view::{Reader, Role};
 pub use write::write_state;
 
 /// A stretch of the timeline that is to be taken back as one.
@@ -77,6 +77,17 @@ pub enum Conflicts {
     /// Take back what can be, and write both versions of the lines in conflict between markers. What
     /// has no lines is left as it is.
     Markers,
+}
+
+impl Conflicts {
+    /// What is done about a conflict that is about the file as a whole.
+    fn about_whole(self) -> Decided {
+        match self {
+            Self::Leave | Self::Markers => Decided::Left,
+            Self::Ours => Decided::Ours,
+            Self::Theirs => Decided::Theirs,
+        }
+    }
 }
 
 /// What is to be taken back.
@@ -211,12 +222,6 @@ enum Direction {
     Forward,
 }
 
-/// Files that have other permissions in one state than in the other, and are otherwise the same.
-pub fn other_modes(one: StateView<'_>, other: StateView<'_>) -> Result<Vec<RelPath>, DiffError> {
-    let reader = |view| Reader::new(view, Role::Saved);
-    changes::other_modes(&reader(one), &reader(other))
-}
-
 /// Takes runs back out of the present.
 ///
 /// Where nobody decided about conflicts, a file is taken back as a whole or left alone as a whole: one that one run cannot be
@@ -230,10 +235,10 @@ pub fn reverse(request: &Request<'_>) -> Result<Reversed, DiffError> {
         for run in request.runs {
             merger.apply(run.to, run.from)?;
         }
-        if merger.left_alone().len() == known {
+        if merger.left.len() == known {
             return merger.finish();
         }
-        left = merger.left_alone().clone();
+        left = merger.left;
     }
 }
 

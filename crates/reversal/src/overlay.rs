@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::rc::Rc;
 
 use herma_diff::{DiffError, Side};
 use herma_store::object::{EntryMode, TreeEntry};
@@ -15,9 +16,10 @@ use herma_worktree::reason::Reason;
 use super::view::{Bytes, Entry, Reader};
 use super::{Conflict, Content, Outcome, Reversed};
 
-/// What is different from the present.
-#[derive(Clone, Default)]
+/// The present, and what is different from it.
+#[derive(Clone)]
 pub(crate) struct Overlay<'a> {
+    pub(crate) present: Rc<Reader<'a>>,
     /// What is at a path; `None`: no file.
     pub(crate) files: BTreeMap<RelPath, Option<Entry<'a>>>,
     /// Directories that are made, have another mode, or are released.
@@ -35,59 +37,45 @@ pub(crate) struct Held {
 
 impl<'a> Overlay<'a> {
     /// What is at a path.
-    pub(crate) fn file(
-        &self,
-        present: &Reader<'a>,
-        path: &RelPath,
-    ) -> Result<Option<Entry<'a>>, DiffError> {
+    pub(crate) fn file(&self, path: &RelPath) -> Result<Option<Entry<'a>>, DiffError> {
         match self.files.get(path) {
             Some(entry) => Ok(entry.clone()),
-            None => present.file(path),
+            None => self.present.file(path),
         }
     }
 
     /// The directory at a path, and its mode.
-    pub(crate) fn directory(
-        &self,
-        present: &Reader<'a>,
-        path: &RelPath,
-    ) -> Result<Option<u32>, DiffError> {
-        let Some(held) = self.directories.get(path) else { return present.directory(path) };
-        let exists = !held.released || self.stays(present, path, &BTreeSet::new())?;
+    pub(crate) fn directory(&self, path: &RelPath) -> Result<Option<u32>, DiffError> {
+        let Some(held) = self.directories.get(path) else { return self.present.directory(path) };
+        let exists = !held.released || self.stays(path, &BTreeSet::new())?;
         Ok(exists.then_some(held.mode))
     }
 
-    /// Notes a directory that exists by itself.
-    pub(crate) fn hold(&mut self, path: RelPath, mode: u32) {
-        let released = false;
-        self.directories.insert(path, Held { mode, released });
+    /// Notes the mode of a directory, and whether it exists only for what is in it.
+    pub(crate) fn hold(&mut self, path: &RelPath, mode: u32, released: bool) {
+        self.directories.insert(path.clone(), Held { mode, released });
     }
 
     /// Is there a directory at this path that exists by itself, or because of what is in it? `gone` names
     /// directories known to go.
-    pub(crate) fn stays(
-        &self,
-        present: &Reader<'a>,
-        path: &RelPath,
-        gone: &BTreeSet<RelPath>,
-    ) -> Result<bool, DiffError> {
+    fn stays(&self, path: &RelPath, gone: &BTreeSet<RelPath>) -> Result<bool, DiffError> {
         if below(&self.files, path).any(|(_, entry)| entry.is_some())
             || below(&self.directories, path).any(|(_, held)| !held.released)
             || self.directories.get(path).is_some_and(|held| !held.released)
         {
             return Ok(true);
         }
-        let listed = &present.view.modes.directories;
+        let listed = &self.present.view.modes.directories;
         let own = listed.get_key_value(path);
         let mut listed = below(listed, path).chain(own);
         if listed.any(|(dir, _)| !self.directories.contains_key(dir))
-            || present.view.left_out_below(path)
+            || self.present.view.left_out_below(path)
         {
             return Ok(true);
         }
         let mut pending = vec![path.clone()];
         while let Some(dir) = pending.pop() {
-            let Some(listing) = present.listing(&dir)? else { continue };
+            let Some(listing) = self.present.listing(&dir)? else { continue };
             if !self.directories.contains_key(&dir) {
                 return Ok(true);
             }
@@ -106,22 +94,14 @@ impl<'a> Overlay<'a> {
     }
 
     /// Does something keep a new file from being put at this path?
-    pub(crate) fn is_blocked(
-        &self,
-        present: &Reader<'a>,
-        path: &RelPath,
-    ) -> Result<bool, DiffError> {
-        Ok(self.is_below_a_file(present, path)? || self.stays(present, path, &BTreeSet::new())?)
+    pub(crate) fn is_blocked(&self, path: &RelPath) -> Result<bool, DiffError> {
+        Ok(self.is_below_a_file(path)? || self.stays(path, &BTreeSet::new())?)
     }
 
     /// Is there a file where a directory above this path would have to be?
-    pub(crate) fn is_below_a_file(
-        &self,
-        present: &Reader<'a>,
-        path: &RelPath,
-    ) -> Result<bool, DiffError> {
+    pub(crate) fn is_below_a_file(&self, path: &RelPath) -> Result<bool, DiffError> {
         for dir in path.ancestors() {
-            if self.file(present, &dir)?.is_some() {
+            if self.file(&dir)?.is_some() {
                 return Ok(true);
             }
         }
@@ -131,29 +111,27 @@ impl<'a> Overlay<'a> {
     /// Makes the directories above a path that are not there, with the modes they have in `theirs`.
     pub(crate) fn make_directories(
         &mut self,
-        present: &Reader<'a>,
         theirs: &Reader<'a>,
         path: &RelPath,
     ) -> Result<(), DiffError> {
         let mut missing = Vec::new();
         for dir in path.ancestors() {
-            if self.directory(present, &dir)?.is_some() {
+            if self.directory(&dir)?.is_some() {
                 break;
             }
             missing.push(dir);
         }
         for dir in missing {
-            let mode = theirs.view.modes.directory(&dir);
-            self.hold(dir, mode);
+            self.hold(&dir, theirs.view.modes.directory(&dir), /*released*/ false);
         }
         Ok(())
     }
 
     /// What differs from the present in the end.
-    pub(crate) fn finish(&self, present: &Reader<'a>, notes: Notes) -> Result<Reversed, DiffError> {
+    pub(crate) fn finish(&self, notes: Notes) -> Result<Reversed, DiffError> {
         let mut changes = BTreeMap::new();
         for (path, entry) in &self.files {
-            let now = present.file(path)?;
+            let now = self.present.file(path)?;
             let outcome = match (entry, &now) {
                 (None, None) => continue,
                 (None, Some(_)) => Outcome::Gone,
@@ -162,7 +140,7 @@ impl<'a> Overlay<'a> {
             };
             changes.insert(path.clone(), outcome);
         }
-        self.finish_directories(present, &mut changes)?;
+        self.finish_directories(&mut changes)?;
         let is_merged = |path: &RelPath| match changes.get(path) {
             Some(Outcome::File { content, .. }) => matches!(content, Content::Merged(_)),
             _ => false,
@@ -183,14 +161,13 @@ impl<'a> Overlay<'a> {
 
     fn finish_directories(
         &self,
-        present: &Reader<'a>,
         changes: &mut BTreeMap<RelPath, Outcome>,
     ) -> Result<(), DiffError> {
         // Names sort behind what they are below, so that this goes from the inside out.
         let mut gone = BTreeSet::new();
         for (path, held) in self.directories.iter().rev() {
-            let now = present.directory(path)?;
-            let exists = !held.released || self.stays(present, path, &gone)?;
+            let now = self.present.directory(path)?;
+            let exists = !held.released || self.stays(path, &gone)?;
             if !exists {
                 gone.insert(path.clone());
             }

@@ -14,18 +14,13 @@ use super::view::Reader;
 /// most undos miss none.
 pub(crate) struct Moves<'s, 'a> {
     base: &'s Reader<'a>,
-    present: &'s Reader<'a>,
     overlay: &'s Overlay<'a>,
     found: OnceCell<HashMap<RelPath, RelPath>>,
 }
 
 impl<'s, 'a> Moves<'s, 'a> {
-    pub(crate) fn new(
-        base: &'s Reader<'a>,
-        present: &'s Reader<'a>,
-        overlay: &'s Overlay<'a>,
-    ) -> Self {
-        Self { base, present, overlay, found: OnceCell::new() }
+    pub(crate) fn new(base: &'s Reader<'a>, overlay: &'s Overlay<'a>) -> Self {
+        Self { base, overlay, found: OnceCell::new() }
     }
 
     /// Where the file is that was at `path`.
@@ -38,7 +33,7 @@ impl<'s, 'a> Moves<'s, 'a> {
     }
 
     fn find(&self) -> Result<HashMap<RelPath, RelPath>, DiffError> {
-        let (base, present) = (&self.base.view, &self.present.view);
+        let (base, present) = (&self.base.view, &self.overlay.present.view);
         let changes =
             compare(Some((base.side, base.tree)), Some((present.side, present.tree)), &[])?;
         let mut changes: BTreeMap<RelPath, Change> =

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use herma_diff::DiffError;
 use herma_store::object::{EntryMode, Kind, compare_names, push_tree_entry};
 use herma_store::{ObjectId, RelPath};
-use modes::write_modes;
+use modes::{modes_after, write_lists};
 
 use crate::view::{Listing, Reader, Role};
 use crate::{Content, Outcome, Reversed, StateView};
@@ -28,7 +28,7 @@ pub fn write_state<E: From<DiffError>>(
     let present = Reader::new(*present, Role::Present);
     let trees = write_trees(&present, reversed, add)?;
     let root = trees.get(&RelPath::root()).copied().flatten();
-    let modes = write_modes(&present, reversed, &trees, add)?;
+    let modes = write_lists(&modes_after(&present, reversed, &trees)?, add)?;
     let unchanged = present.view.tree;
     let root = if trees.is_empty() { Some(unchanged) } else { root };
     Ok((root.unwrap_or(ObjectId::EMPTY_TREE), modes))

@@ -15,19 +15,8 @@ use super::{Add, Trees};
 use crate::view::Reader;
 use crate::{Outcome, Reversed};
 
-/// Stores the list of modes; `None` if there is nothing to say.
-pub(crate) fn write_modes<E: From<DiffError>>(
-    present: &Reader<'_>,
-    reversed: &Reversed,
-    trees: &Trees,
-    add: &Add<'_, E>,
-) -> Result<Option<ObjectId>, E> {
-    let modes = modes_after(present, reversed, trees)?;
-    write_lists(&modes, add)
-}
-
 /// The modes of the result.
-fn modes_after(
+pub(super) fn modes_after(
     present: &Reader<'_>,
     reversed: &Reversed,
     trees: &Trees,
@@ -132,8 +121,8 @@ struct Listed<'m> {
     below: Vec<(Vec<u8>, ObjectId)>,
 }
 
-/// Stores lists from the inside out.
-fn write_lists<E>(modes: &Modes, add: &Add<'_, E>) -> Result<Option<ObjectId>, E> {
+/// Stores the list of modes, from the inside out; `None` if there is nothing to say.
+pub(super) fn write_lists<E>(modes: &Modes, add: &Add<'_, E>) -> Result<Option<ObjectId>, E> {
     let mut pending: BTreeMap<RelPath, Listed<'_>> = BTreeMap::new();
     pending.insert(RelPath::root(), Listed::default());
     for (path, mode) in &modes.directories {
