@@ -3,11 +3,8 @@
 //! Directories with equal ids are not entered, so the walk costs what changed, not what exists. It
 //! keeps its own list of directories still to visit: a tree can be deeper than a thread's stack.
 
-use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashSet};
-use std::iter::Peekable;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
-use std::vec::IntoIter;
 
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::threads::shared_out;
@@ -99,22 +96,32 @@ impl Walk<'_> {
     }
 
     /// What both sides have in a directory.
-    fn read(&self, directory: &Directory) -> Result<(Entries, Entries), DiffError> {
-        Ok((
-            entries_by_name(self.old, &directory.path, directory.old)?,
-            entries_by_name(self.new, &directory.path, directory.new)?,
-        ))
+    fn read(&self, directory: &Directory) -> Result<[Vec<TreeEntry>; 2], DiffError> {
+        let entries = |side: Option<&dyn Side>, id| match (side, id) {
+            (Some(side), Some(id)) if id != ObjectId::EMPTY_TREE => {
+                side.entries(&directory.path, &id)
+            }
+            _ => Ok(Vec::new()),
+        };
+        Ok([entries(self.old, directory.old)?, entries(self.new, directory.new)?])
     }
 
     fn compare_directory(
         &mut self,
         directory: &Directory,
-        (mut old, mut new): (Entries, Entries),
+        [old, new]: [Vec<TreeEntry>; 2],
     ) -> Result<(), DiffError> {
         self.count(directory.old, old.len())?;
         self.count(directory.new, new.len())?;
-        while let Some((old, new)) = next_pair(&mut old, &mut new) {
-            self.compare_entries(directory, old.as_ref(), new.as_ref());
+        // By name alone: git's order puts `a` the directory after `a.b`, and `a` the file before it; here both must meet.
+        let mut pairs: BTreeMap<_, [Option<&TreeEntry>; 2]> = BTreeMap::new();
+        for (side, entries) in [&old, &new].into_iter().enumerate() {
+            for entry in entries {
+                pairs.entry(&entry.name).or_default()[side] = Some(entry);
+            }
+        }
+        for [old, new] in pairs.into_values() {
+            self.compare_entries(directory, old, new);
         }
         Ok(())
     }
@@ -169,38 +176,6 @@ impl Walk<'_> {
         let mut below = self.scope.range::<RelPath, _>((Bound::Excluded(&first), Bound::Unbounded));
         below.next().is_some_and(|path| path.starts_with(directory))
     }
-}
-
-/// The entries sorted by name alone. Git's order puts `a` the directory after `a.b`, and `a` the file
-/// before it; here both must meet.
-fn entries_by_name(
-    side: Option<&dyn Side>,
-    path: &RelPath,
-    id: Option<ObjectId>,
-) -> Result<Peekable<IntoIter<TreeEntry>>, DiffError> {
-    let mut entries = match (side, id) {
-        (Some(side), Some(id)) if id != ObjectId::EMPTY_TREE => side.entries(path, &id)?,
-        _ => Vec::new(),
-    };
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(entries.into_iter().peekable())
-}
-
-type Entries = Peekable<IntoIter<TreeEntry>>;
-
-fn next_pair(
-    old: &mut Entries,
-    new: &mut Entries,
-) -> Option<(Option<TreeEntry>, Option<TreeEntry>)> {
-    let order = match (old.peek(), new.peek()) {
-        (Some(old), Some(new)) => old.name.cmp(&new.name),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => return None,
-    };
-    let take_old = order.is_le().then(|| old.next()).flatten();
-    let take_new = order.is_ge().then(|| new.next()).flatten();
-    Some((take_old, take_new))
 }
 
 fn directory_id(entry: Option<&TreeEntry>) -> Option<ObjectId> {

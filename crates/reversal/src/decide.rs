@@ -12,6 +12,7 @@ use std::rc::Rc;
 use herma_diff::merge::Labels;
 use herma_diff::{Change, DiffError};
 use herma_store::RelPath;
+use herma_store::object::EntryMode;
 use herma_worktree::reason::Reason;
 use herma_worktree::secrets::names::is_secret;
 
@@ -19,7 +20,7 @@ use super::changes::{changes_between, modes_known};
 use super::entries::{Merged, Rule, Three};
 use super::overlay::{Notes, Overlay};
 use super::renames::Moves;
-use super::view::{Entry, EntryKind, Reader, Role, StateView};
+use super::view::{Entry, Reader, Role, StateView};
 use super::{Conflict, ConflictWhy, Conflicts, Decided, Direction, Request, Reversed};
 
 /// Applies runs to the present, one after the other.
@@ -285,7 +286,7 @@ impl<'a> Merger<'a> {
         made: &mut Made<'a>,
     ) -> Result<(), DiffError> {
         let is_nested = |entry: Option<&Entry<'_>>| {
-            entry.is_some_and(|entry| entry.kind() == EntryKind::Nested)
+            entry.is_some_and(|entry| entry.kind() == EntryMode::Nested)
         };
         // The run made a repository of which the files are here and their content was not recorded.
         if self.direction == Direction::Back

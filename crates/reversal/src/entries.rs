@@ -12,7 +12,7 @@ use herma_diff::{DiffError, FileState};
 use herma_store::RelPath;
 use herma_store::object::{EntryMode, Kind, Malformed, id_of};
 
-use super::view::{Bytes, Entry, EntryKind};
+use super::view::{Bytes, Entry};
 use super::{ConflictWhy, Conflicts, Decided, Direction};
 
 /// How entries are merged.
@@ -88,7 +88,7 @@ impl<'a> Rule<'a> {
     /// A nested repository's files were not recorded, so none can be brought back or removed.
     fn unwritable(&self, three: Three<'_, 'a>) -> Option<Merged<'a>> {
         let is_nested =
-            |entry: Option<&Entry<'_>>| entry.is_some_and(|e| e.kind() == EntryKind::Nested);
+            |entry: Option<&Entry<'_>>| entry.is_some_and(|e| e.kind() == EntryMode::Nested);
         let cannot =
             self.direction == Direction::Back && is_nested(three.theirs) && !is_nested(three.ours);
         cannot.then(|| Merged {
@@ -123,7 +123,7 @@ impl<'a> Rule<'a> {
     /// Something else is where theirs belongs, and nothing was there in between.
     fn both_made(&self, both: Both<'_, 'a>) -> Result<Merged<'a>, DiffError> {
         let Both { ours, theirs, .. } = both;
-        let files = ours.kind() == EntryKind::File && theirs.kind() == EntryKind::File;
+        let files = ours.kind() == EntryMode::File && theirs.kind() == EntryMode::File;
         if self.conflicts == Conflicts::Markers
             && files
             && let (Some(our_text), Some(their_text)) = (text(ours)?, text(theirs)?)
@@ -156,13 +156,13 @@ impl<'a> Rule<'a> {
             return Ok(self.whole(ConflictWhy::TypeChanged, Some(ours), Some(theirs)));
         }
         let why = match ours.kind() {
-            EntryKind::File => {
+            EntryMode::File => {
                 let whole = || self.whole(ConflictWhy::Binary, Some(ours), Some(theirs));
                 let texts = self.texts(both, base)?;
                 return Ok(self.join(both, texts.unwrap_or_else(whole)));
             }
-            EntryKind::Link => ConflictWhy::Link,
-            EntryKind::Nested => ConflictWhy::NestedRepository,
+            EntryMode::Symlink => ConflictWhy::Link,
+            _ => ConflictWhy::NestedRepository,
         };
         Ok(self.whole(why, Some(ours), Some(theirs)))
     }
@@ -213,7 +213,7 @@ impl<'a> Rule<'a> {
     /// Gives `content` the permissions that come of the three.
     fn with_permissions(&self, both: Both<'_, 'a>, content: Entry<'a>) -> Merged<'a> {
         let Both { base, ours, theirs, .. } = both;
-        let is_file = |entry: &Entry<'_>| entry.kind() == EntryKind::File;
+        let is_file = |entry: &Entry<'_>| entry.kind() == EntryMode::File;
         let all_files = base.is_none_or(is_file) && is_file(ours) && is_file(theirs);
         if !is_file(&content) || !all_files {
             return settled(Some(&content));

@@ -69,21 +69,10 @@ pub(crate) enum Bytes<'a> {
     Merged(Arc<[u8]>),
 }
 
-/// What kind of thing an entry is, whatever its mode and content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    File,
-    Link,
-    Nested,
-}
-
 impl Entry<'_> {
-    pub(crate) fn kind(&self) -> EntryKind {
-        match self.state.mode {
-            EntryMode::Symlink => EntryKind::Link,
-            EntryMode::Nested => EntryKind::Nested,
-            EntryMode::File | EntryMode::Executable | EntryMode::Directory => EntryKind::File,
-        }
+    /// What it is, whether or not somebody may execute it.
+    pub(crate) fn kind(&self) -> EntryMode {
+        if self.is_executable() { EntryMode::File } else { self.state.mode }
     }
 
     /// Are kind and content the same, whatever the mode?

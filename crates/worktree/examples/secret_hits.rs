@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         for file in &files {
             let inside = file.strip_prefix(&root).unwrap_or(file);
             let inside = inside.as_os_str().as_bytes();
-            if secrets::is_secret_name(inside) {
+            if secrets::names::is_secret(inside, false) {
                 by_name += 1;
                 continue;
             }

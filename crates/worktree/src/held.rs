@@ -67,7 +67,7 @@ type Listing = HashMap<BString, (EntryMode, ObjectId)>;
 /// The states a scan holds, with the store they are read from. What cannot be read is not held.
 pub struct Held<'a> {
     objects: &'a Objects,
-    holding: &'a Holding,
+    pub(crate) holding: &'a Holding,
     rules: Vec<Rules>,
     listings: Mutex<HashMap<ObjectId, Option<Arc<Listing>>>>,
 }
@@ -82,11 +82,6 @@ impl<'a> Held<'a> {
             rules: rules.map(|begun| Rules::new(&begun.settings)).collect(),
             listings: Mutex::default(),
         }
-    }
-
-    /// Which states these are.
-    pub(crate) fn holding(&self) -> &Holding {
-        self.holding
     }
 
     /// What a look at the present left out although a held state has a file there: it is not the one of that state.
@@ -110,7 +105,7 @@ impl<'a> Held<'a> {
         }
         for (begun, rules) in self.holding.begun.iter().zip(&self.rules) {
             hash.update(begun.tree.as_bytes());
-            hash.update(&rules.fingerprint().to_le_bytes());
+            hash.update(&rules.fingerprint.to_le_bytes());
             hash.update(&begun.info_exclude);
         }
         hash.digest()

@@ -45,11 +45,6 @@ impl UsualModes {
     pub fn file(self, executable: bool) -> u32 {
         if executable { self.root | 0o100 } else { self.root & 0o666 }
     }
-
-    /// The root mode, for the summary.
-    pub fn root(self) -> u32 {
-        self.root
-    }
 }
 
 impl Default for UsualModes {

@@ -77,11 +77,11 @@ pub struct Owners<'a> {
     /// Where the project ends.
     pub boundary: Boundary,
     /// What git's own records of the project's repository name as worktrees of it, relative to the root.
-    worktrees: BTreeSet<Vec<u8>>,
+    pub(crate) worktrees: BTreeSet<Vec<u8>>,
     tracked: &'a dyn Tracked,
     saved: &'a dyn AlreadySaved,
     /// May what git tracks be another thing than before?
-    index_changed: bool,
+    pub(crate) index_changed: bool,
 }
 
 impl<'a> Owners<'a> {
@@ -105,17 +105,6 @@ impl<'a> Owners<'a> {
             saved,
             index_changed: true,
         }
-    }
-
-    /// The same for somebody who knows that git's index is as it was.
-    pub(crate) fn with_index(mut self, changed: bool) -> Self {
-        self.index_changed = changed;
-        self
-    }
-
-    /// The directories git's own records name.
-    pub(crate) fn worktrees(&self) -> impl Iterator<Item = &[u8]> {
-        self.worktrees.iter().map(Vec::as_slice)
     }
 
     /// Why an open directory below the root is not the project's, if it is not.

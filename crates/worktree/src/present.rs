@@ -90,13 +90,6 @@ pub struct ScanOptions<'a> {
     pub cancelled: &'a (dyn Fn(u64) -> bool + Sync),
 }
 
-impl ScanOptions<'_> {
-    fn changed_dirs(&self, cache: &StatCache) -> Option<ChangedDirs> {
-        let only_in = self.only_in.as_deref();
-        only_in.map(|directories| ChangedDirs::only_in(cache, directories))
-    }
-}
-
 /// The state of a project now.
 pub struct Present {
     /// Every file's state and id, in memory.
@@ -214,8 +207,8 @@ fn scan_for(
     let judge_all = !same_rules
         || overrules_cache
         || (index_changed && cache.is_some_and(|c| leaves_out_tracked(c, tracked)));
-    let owners =
-        Owners::below(options.root, &root_stat, tracked, options.saved).with_index(index_changed);
+    let mut owners = Owners::below(options.root, &root_stat, tracked, options.saved);
+    owners.index_changed = index_changed;
     let started = herma_fs::process::file_clock();
     let known_times = options.root.keeps_directory_times();
     let mut walk = Walk {
@@ -237,7 +230,9 @@ fn scan_for(
         judge_all,
         rebuild: !same_rules,
         trust_listings: known_times,
-        changed: cache.and_then(|cache| options.changed_dirs(cache)),
+        changed: cache
+            .zip(options.only_in.as_deref())
+            .map(|(cache, directories)| ChangedDirs::only_in(cache, directories)),
         distrust: AtomicBool::new(false),
         usual: around.usual,
         owners,
@@ -249,7 +244,10 @@ fn scan_for(
     let mut header = CacheHeader { rules: fingerprint, index_state, ..CacheHeader::default() };
     let aim = Aim { expected, is_ours, held_number };
     let threads = options.settings.threads;
-    let outcome = in_pool(threads, || run(&mut walk, &options, &mut header, &aim))??;
+    let outcome = in_pool(threads, || {
+        let walked = run(&mut walk, &options)?;
+        conclude(&walk, &options, &mut header, &aim, walked)
+    })??;
     let usual = walk.usual;
     let same_as_cache = matches!(outcome, Outcome::Same);
     let mut edits = None;
@@ -275,7 +273,7 @@ fn scan_for(
         usual,
         cache,
         edits,
-        holding: options.held.map(|held| held.holding().clone()).unwrap_or_default(),
+        holding: options.held.map(|held| held.holding.clone()).unwrap_or_default(),
     }))
 }
 
@@ -301,8 +299,7 @@ fn quickly_checked(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<Changed
         return None;
     }
     // What was ours when the cache was written and is a worktree by now is found by walking.
-    let is_lost = |path: &[u8]| cache.dir_at(path).is_some();
-    if walk.owners.worktrees().any(is_lost) {
+    if walk.owners.worktrees.iter().any(|path| cache.dir_at(path).is_some()) {
         return None;
     }
     let root = options.root.path();
@@ -312,16 +309,10 @@ fn quickly_checked(walk: &Walk<'_>, options: &ScanOptions<'_>) -> Option<Changed
     Some(seen)
 }
 
-fn run(
-    walk: &mut Walk<'_>,
-    options: &ScanOptions<'_>,
-    header: &mut CacheHeader,
-    aim: &Aim,
-) -> Result<Outcome, ScanError> {
+fn run(walk: &mut Walk<'_>, options: &ScanOptions<'_>) -> Result<Walked, ScanError> {
     if let Some(seen) = quickly_checked(walk, options) {
-        if seen.is_empty() {
-            let same = Walked::Same(StatCache::ROOT);
-            return conclude(walk, options, header, aim, same);
+        if seen.changed.is_empty() {
+            return Ok(Walked::Same(StatCache::ROOT));
         }
         walk.changed = Some(seen);
     }
@@ -332,7 +323,7 @@ fn run(
         here = Here::new(options.root.try_clone()?, None, b"", Verdict::Keep);
         walked = walk.walk_open(&mut here, cached, false);
     }
-    conclude(walk, options, header, aim, walked)
+    Ok(walked)
 }
 
 /// What came of a walk.
@@ -386,11 +377,11 @@ fn fingerprint(
     root: &Stat,
 ) -> u64 {
     let mut hash = Xxh3::new();
-    hash.update(&rules.fingerprint().to_le_bytes());
+    hash.update(&rules.fingerprint.to_le_bytes());
     hash.update(info_exclude.unwrap_or_default());
     hash.update(&settings.max_file_size.unwrap_or(u64::MAX).to_le_bytes());
     hash.update(&root.dev.to_le_bytes());
-    hash.update(&UsualModes::below(root.mode).root().to_le_bytes());
+    hash.update(&UsualModes::below(root.mode).directory().to_le_bytes());
     hash.digest()
 }
 

@@ -13,18 +13,14 @@ use crate::stat_cache::{EntryKind, StatCache};
 /// The files as they are, described by a scan.
 pub struct PresentSide {
     root: Dir,
-    cache: Arc<StatCache>,
+    /// What the scan found.
+    pub cache: Arc<StatCache>,
 }
 
 impl PresentSide {
     /// The present of the project at `root`.
     pub fn new(root: Dir, cache: Arc<StatCache>) -> Self {
         Self { root, cache }
-    }
-
-    /// What the scan found.
-    pub fn cache(&self) -> &StatCache {
-        &self.cache
     }
 
     /// What could not be read.

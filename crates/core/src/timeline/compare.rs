@@ -78,7 +78,7 @@ impl Comparison {
                 (State::Checkpoint(checkpoint), _, Some(store)) => {
                     foreign.add_receipt(&store.objects, checkpoint.extra);
                 }
-                (State::Present, Some(present), _) => foreign.add_present(present.cache()),
+                (State::Present, Some(present), _) => foreign.add_present(&present.cache),
                 _ => {}
             }
         }

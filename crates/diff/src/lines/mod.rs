@@ -17,9 +17,6 @@ use imara_diff::InternedInput;
 
 use crate::lines::align::{changed_ranges, numbered};
 
-/// Texts are compared so many bytes at a time where that is all they are.
-const BLOCK_BYTES: usize = 64;
-
 /// Does git take this for a binary file: is there a NUL in the first 8,000 bytes?
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(8000)].contains(&0)
@@ -75,11 +72,11 @@ pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
 /// Two texts without the whole lines they begin and end with alike. Lines are not numbered to find that out: most edits
 /// leave most of a file alone.
 fn differing_lines<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-    let start = alike_at_start(old, new);
+    let start = alike(old.iter().zip(new));
     let newline = old[..start].iter().rposition(|b| *b == b'\n');
     let start = newline.map_or(0, |at| at + 1);
     let (old, new) = (&old[start..], &new[start..]);
-    let end = alike_at_end(old, new);
+    let end = alike(old.iter().rev().zip(new.iter().rev()));
     let is_line_start = |text: &[u8]| match text.len() - end {
         0 => true,
         before => text[before - 1] == b'\n',
@@ -94,21 +91,9 @@ fn differing_lines<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     (&old[..old.len() - end], &new[..new.len() - end])
 }
 
-/// How many bytes two texts begin with alike. Blocks are compared first, which is much faster than bytes.
-fn alike_at_start(a: &[u8], b: &[u8]) -> usize {
-    let blocks = a.chunks_exact(BLOCK_BYTES).zip(b.chunks_exact(BLOCK_BYTES));
-    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK_BYTES;
-    let bytes = a[blocks..].iter().zip(&b[blocks..]);
-    blocks + bytes.take_while(|(a, b)| a == b).count()
-}
-
-/// How many bytes two texts end with alike.
-fn alike_at_end(a: &[u8], b: &[u8]) -> usize {
-    let blocks = a.rchunks_exact(BLOCK_BYTES).zip(b.rchunks_exact(BLOCK_BYTES));
-    let blocks = blocks.take_while(|(a, b)| a == b).count() * BLOCK_BYTES;
-    let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
-    let bytes = a.iter().rev().zip(b.iter().rev());
-    blocks + bytes.take_while(|(a, b)| a == b).count()
+/// How many bytes are alike from the first pair on.
+fn alike<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
+    pairs.take_while(|(a, b)| a == b).count()
 }
 
 /// The differences between two texts with up to `context` unchanged lines around each.

@@ -1,14 +1,13 @@
 //! Changes as a git patch: the bytes `git apply` takes, or lines for a terminal to colour.
 //!
 //! The patch is made one line at a time and handed to a callback, so a caller can colour it, cut it
-//! short or page it without holding it whole. `write` and [`to_bytes`] keep the exact bytes. What
+//! short or page it without holding it whole. [`to_bytes`] keeps the exact bytes. What
 //! is printed follows git's own output with `--histogram --no-rename-empty`, quoting included.
 
 mod base85;
 pub mod quote;
 
 use std::io;
-use std::io::Write;
 
 use herma_store::{ObjectId, RelPath};
 
@@ -65,20 +64,6 @@ pub fn render(
     Ok(())
 }
 
-/// Writes the patch of the changes to `out`.
-pub fn write(
-    changes: &[Change],
-    old: &dyn Side,
-    new: &dyn Side,
-    options: &PatchOptions,
-    out: &mut dyn Write,
-) -> Result<(), DiffError> {
-    render(changes, old, new, options, &mut |line| {
-        out.write_all(line.bytes)?;
-        out.write_all(b"\n")
-    })
-}
-
 /// The patch of the changes.
 pub fn to_bytes(
     changes: &[Change],
@@ -87,7 +72,11 @@ pub fn to_bytes(
     options: &PatchOptions,
 ) -> Result<Vec<u8>, DiffError> {
     let mut bytes = Vec::new();
-    write(changes, old, new, options, &mut bytes)?;
+    render(changes, old, new, options, &mut |line| {
+        bytes.extend_from_slice(line.bytes);
+        bytes.push(b'\n');
+        Ok(())
+    })?;
     Ok(bytes)
 }
 

@@ -77,7 +77,9 @@ pub struct Rules {
     include: Vec<Pattern>,
     pub(crate) secrets: SecretRules,
     builtin: bool,
-    fingerprint: u64,
+    /// A number that differs whenever other settings or another version of the rules would decide. Ignore files are not part
+    /// of it: the scan knows when one of them changed.
+    pub(crate) fingerprint: u64,
 }
 
 impl Rules {
@@ -91,13 +93,6 @@ impl Rules {
             builtin: settings.builtin,
             fingerprint: fingerprint(settings),
         }
-    }
-
-    /// A number that differs whenever other settings or another version of the rules would decide.
-    ///
-    /// Ignore files are not part of it: the scan knows when one of them changed.
-    pub fn fingerprint(&self) -> u64 {
-        self.fingerprint
     }
 }
 
@@ -185,10 +180,10 @@ mod tests {
             settings(&["a"], &["b"], NamesAndContent, true),
             settings(&[], &["ab"], NamesAndContent, true),
         ];
-        let prints: Vec<_> = all.iter().map(|s| Rules::new(s).fingerprint()).collect();
+        let prints: Vec<_> = all.iter().map(|s| Rules::new(s).fingerprint).collect();
         let distinct: std::collections::HashSet<_> = prints.iter().collect();
         assert_eq!(distinct.len(), prints.len());
-        assert_eq!(prints[0], Rules::new(&ExcludeSettings::default()).fingerprint());
+        assert_eq!(prints[0], Rules::new(&ExcludeSettings::default()).fingerprint);
     }
 
     #[test]

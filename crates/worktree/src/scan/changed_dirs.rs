@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use crate::stat_cache::StatCache;
 
 /// Directories of a cache that have to be entered: something happened in them, or below.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ChangedDirs {
     /// Those on the way, and those themselves.
-    entered: HashSet<u32>,
-    /// Those something happened in.
-    changed: HashSet<u32>,
-    /// Was everything looked at, and not only what was named?
-    is_seen: bool,
+    pub(crate) entered: HashSet<u32>,
+    /// Those something happened to the entries of.
+    pub(crate) changed: HashSet<u32>,
+    /// Was everything looked at, and not only what was named? Then all else is believed without another look.
+    pub(crate) is_seen: bool,
 }
 
 impl ChangedDirs {
@@ -32,31 +32,6 @@ impl ChangedDirs {
             changed.insert(index);
         }
         Self { entered, changed, is_seen: false }
-    }
-
-    /// For whoever has just looked at everything.
-    pub(crate) fn seen(entered: HashSet<u32>, changed: HashSet<u32>) -> Self {
-        Self { entered, changed, is_seen: true }
-    }
-
-    /// Is everything else to be believed without another look?
-    pub(crate) fn is_seen(&self) -> bool {
-        self.is_seen
-    }
-
-    /// Is there nothing to enter?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.changed.is_empty()
-    }
-
-    /// Did something happen to the entries of this directory themselves?
-    pub(crate) fn has_changed(&self, index: u32) -> bool {
-        self.changed.contains(&index)
-    }
-
-    /// Did something happen here, or below?
-    pub(crate) fn leads_to_changes(&self, index: u32) -> bool {
-        self.entered.contains(&index)
     }
 }
 
@@ -148,9 +123,9 @@ mod tests {
         let changed =
             ChangedDirs::only_in(&cache, &[b"way/there".to_vec(), b"aside/gone/too".to_vec()]);
         let (way, there, aside) = (index(b"way"), index(b"way/there"), index(b"aside"));
-        assert!(changed.leads_to_changes(way) && !changed.has_changed(way));
-        assert!(changed.leads_to_changes(there) && changed.has_changed(there));
-        assert!(changed.has_changed(aside), "below it something is gone");
-        assert!(!changed.has_changed(StatCache::ROOT));
+        assert!(changed.entered.contains(&way) && !changed.changed.contains(&way));
+        assert!(changed.entered.contains(&there) && changed.changed.contains(&there));
+        assert!(changed.changed.contains(&aside), "below it something is gone");
+        assert!(!changed.changed.contains(&StatCache::ROOT));
     }
 }

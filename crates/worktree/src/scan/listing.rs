@@ -62,7 +62,7 @@ pub(crate) fn list<'n, 'r>(
             && !record.unsettled
             && record.same_state(stat);
         let trusted = trusted && !ignore_files_changed(here, cache, index);
-        let only_leads = walk.changed().is_some_and(|changed| !changed.has_changed(index));
+        let only_leads = walk.changed().is_some_and(|changed| !changed.changed.contains(&index));
         let listed = || {
             let directories = only_leads.then(|| directories_of(cache, index));
             directories.flatten().or_else(|| from_cache(walk, here, cache, index))

@@ -185,8 +185,8 @@ impl<'r> Walk<'r> {
     fn is_known_unchanged(&self, index: u32) -> bool {
         let (Some(changed), Some(cache)) = (self.changed(), self.cache) else { return false };
         let record = cache.dir(index);
-        let needs_look = |record: &DirRecord| record.look && !changed.is_seen();
-        !changed.leads_to_changes(index)
+        let needs_look = |record: &DirRecord| record.look && !changed.is_seen;
+        !changed.entered.contains(&index)
             && record.is_some_and(|record| !needs_look(&record) && !record.pending_below)
     }
 
@@ -286,7 +286,7 @@ impl<'r> Walk<'r> {
         // The names of a directory that is as it was are known.
         let is_as_it_was = self.trust_listings && !record.unsettled && record.same_state(stat);
         let is_named = || {
-            let mut named = self.owners.worktrees();
+            let mut named = self.owners.worktrees.iter();
             named.any(|path| self.cache.and_then(|cache| cache.dir_at(path)) == Some(index))
         };
         if is_as_it_was && !record.repository && !is_named() {
@@ -464,7 +464,7 @@ impl<'r> Walk<'r> {
             .collect();
         let capture = |&(name, stat, left_out): &(&CStr, Stat, Option<Reason>)| {
             // It may have a second name elsewhere, where nobody looks.
-            let is_partial = self.changed().is_some_and(|changed| !changed.is_seen());
+            let is_partial = self.changed().is_some_and(|changed| !changed.is_seen);
             if is_partial && has_other_names(&stat) {
                 self.distrust.store(true, Ordering::Relaxed);
             }

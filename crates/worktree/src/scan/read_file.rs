@@ -212,7 +212,7 @@ impl Reader<'_> {
                 Ok(if steady {
                     Attempt::Done(record)
                 } else {
-                    Attempt::Unsteady(EntryRecord { unstable: true, unsettled: true, ..record })
+                    Attempt::Unsteady(EntryRecord { unsettled: true, unstable: true, ..record })
                 })
             }
             Err(StoreError::Changed { .. }) => Ok(Attempt::Again),
@@ -273,7 +273,7 @@ impl Reader<'_> {
             _ => EntryKind::File,
         };
         let unsettled = !self.is_settled(stat.ctime) || self.may_change_unseen(stat);
-        EntryRecord { secret, unsettled, ..EntryRecord::new(kind, Some(stat), id) }
+        EntryRecord { unsettled, secret, ..EntryRecord::new(kind, Some(stat), id) }
     }
 
     fn watched(&self, reason: Reason, stat: &Stat) -> EntryRecord {

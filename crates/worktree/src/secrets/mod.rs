@@ -38,11 +38,6 @@ pub(crate) const LIST_VERSION: u32 = 1;
 /// A NUL this early means that a file is no text, as in git.
 const TEXT: usize = 8000;
 
-/// Does the name of a file, given with its path inside the project, say that it holds secrets?
-pub fn is_secret_name(path: &[u8]) -> bool {
-    names::is_secret(path, false)
-}
-
 /// Looks for a secret in the content of a file; the first one found is named.
 ///
 /// Nothing is found in what is not text and in what is larger than [`MAX_SEARCHED_BYTES`].

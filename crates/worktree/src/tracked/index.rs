@@ -54,7 +54,8 @@ fn parse_with(bytes: &[u8], id_size: usize) -> Option<TrackedFiles> {
     for _ in 0..count {
         entries.read(&mut reader)?;
     }
-    let split = read_extensions(reader, id_size)?;
+    let mut split = None;
+    read_extensions(reader, id_size, &mut split)?;
     let is_whole = !entries.has_nameless || split.is_some();
     is_whole.then_some(TrackedFiles { paths: entries.paths, sparse: entries.sparse, split })
 }
@@ -130,30 +131,35 @@ impl Entries {
     }
 }
 
-/// What a split index adds, if this is one. `None` if an extension must be known to read the rest, and is not.
-fn read_extensions(mut reader: Reader<'_>, id_size: usize) -> Option<Option<Split>> {
-    let mut split = None;
+/// Reads what a split index says of the shared one. `None` if an extension has to be known and is not.
+fn read_extensions(
+    mut reader: Reader<'_>,
+    id_size: usize,
+    split: &mut Option<Split>,
+) -> Option<()> {
     while !reader.rest.is_empty() {
         let signature = reader.take(4)?;
         let size = reader.u32()? as usize;
         let content = reader.take(size)?;
         match signature {
-            b"link" => split = read_link(content, id_size)?,
+            b"link" => {
+                *split = Some(read_link(content, id_size)?).filter(|link| !link.base.is_null());
+            }
             // Where sparse directories are, is told by the entries.
             b"sdir" => {}
             _ if signature[0].is_ascii_uppercase() => {}
             _ => return None,
         }
     }
-    Some(split)
+    Some(())
 }
 
-fn read_link(content: &[u8], id_size: usize) -> Option<Option<Split>> {
+fn read_link(content: &[u8], id_size: usize) -> Option<Split> {
     let mut reader = Reader { rest: content };
     // That of a split index with SHA-256 is none of our ids.
     let base = ObjectId::from_slice(reader.take(id_size)?)?;
     let deleted = if reader.rest.is_empty() { Vec::new() } else { read_bitmap(&mut reader)? };
-    Some((!base.is_null()).then_some(Split { base, deleted }))
+    Some(Split { base, deleted })
 }
 
 /// Reads a compressed bitmap (EWAH): words that announce runs of equal bits and literal words.
