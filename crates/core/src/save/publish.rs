@@ -286,13 +286,7 @@ pub(crate) fn count(
     if changes.len() <= COUNT_BUDGET.max_files {
         changes = herma_diff::renames::detect(changes, old, new, &COUNTED_RENAMES)?.changes;
     }
-    let stats = herma_diff::stat::stats(&changes, old, new, COUNT_BUDGET)?;
-    Ok(ChangeCount {
-        files: stats.files,
-        insertions: stats.insertions,
-        deletions: stats.deletions,
-        lines_known: stats.lines_known,
-    })
+    herma_diff::stat::stats(&changes, old, new, COUNT_BUDGET)
 }
 
 /// Stores the receipt's counts, the modes and what was left out as one tree.

@@ -95,17 +95,7 @@ impl Origin {
 }
 
 /// What changed between a checkpoint and the one before it, counted once, at save.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChangeCount {
-    /// Files added, removed or changed.
-    pub files: u64,
-    /// Lines added.
-    pub insertions: u64,
-    /// Lines removed.
-    pub deletions: u64,
-    /// Were the lines counted? They are not when very many files changed.
-    pub lines_known: bool,
-}
+pub use herma_diff::Stats as ChangeCount;
 
 /// A saved state of one project.
 #[derive(Clone, Debug, PartialEq, Eq)]

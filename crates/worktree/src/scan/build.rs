@@ -8,39 +8,38 @@ use herma_store::error::StoreError;
 use herma_store::object::{EntryMode, Kind, id_of, push_tree_entry};
 
 use crate::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS, ListBuilder};
-use crate::scan::{Here, NewDir, NewEntry, Walk, Walked};
+use crate::scan::{Here, NewEntry, Walk, Walked};
 use crate::stat_cache::{
     CacheBuilder, CacheSize, DirRecord, EntryKind, EntryRecord, IgnoreFiles, StatCache,
 };
 
 impl<'r> Walk<'r> {
-    /// Stores the tree and the lists of a directory and notes their ids in its record.
+    /// Stores the tree and the lists of a directory; its record has their ids.
     pub(crate) fn build_objects(
         &self,
         here: &Here<'_, 'r>,
         stat: &Stat,
         known: Option<DirRecord>,
-        dir: &mut NewDir<'_>,
-    ) -> Result<(), StoreError> {
-        let mut tree = Vec::with_capacity(dir.entries.len() * 48);
+        entries: &[NewEntry<'_>],
+    ) -> Result<DirRecord, StoreError> {
+        let mut record = DirRecord::new(stat, !self.reader.is_settled(stat.ctime));
+        let mut tree = Vec::with_capacity(entries.len() * 48);
         let mut modes = ListBuilder::default();
         let mut left = ListBuilder::default();
         let mut files = ListBuilder::default();
-        let mut look = dir.record.unsettled;
-        let mut pending_below = false;
-        for entry in &dir.entries {
+        for entry in entries {
             let name = entry.name;
-            dir.record.repository |= name == c".git";
+            record.repository |= name == c".git";
             let ids = entry.below.as_ref().and_then(|walked| self.ids(walked));
             add_to_tree(&mut tree, entry, ids.as_ref());
             self.add_mode(&mut files, name, &entry.record);
             if let Some(reason) = entry.record.listed_reason() {
                 left.left_out(name.to_bytes(), reason, entry.record.secret);
             }
-            look |= entry.record.wants_a_look();
+            record.look |= entry.record.wants_a_look();
             if let Some(ids) = ids {
-                look |= ids.look;
-                pending_below |= ids.pending_below;
+                record.look |= ids.look;
+                record.pending_below |= ids.pending_below;
                 if !ids.modes.is_null() {
                     modes.subdirectory(name.to_bytes(), &ids.modes);
                 }
@@ -50,7 +49,7 @@ impl<'r> Walk<'r> {
             }
         }
         let is_root = here.parent.is_none();
-        look |= dir.record.repository && !is_root;
+        record.look |= record.repository && !is_root;
         if is_root {
             modes.usual_modes(self.usual);
         }
@@ -60,18 +59,16 @@ impl<'r> Walk<'r> {
             modes.directory_mode(mode);
         }
         modes.append_records(&files);
-        dir.record.ignore_files =
-            IgnoreFiles { git: here.has_gitignore, herma: here.has_hermaignore };
-        dir.record.tree = self.store_tree(&tree, known, is_root)?;
+        record.ignore_files = IgnoreFiles { git: here.has_gitignore, herma: here.has_hermaignore };
+        record.tree = self.store_tree(&tree, known, is_root)?;
         let sink = self.reader.sink;
         let blob = |data: &[u8]| sink.add(Kind::Blob, data);
         let list_tree = |data: &[u8]| sink.add(Kind::Tree, data);
-        dir.record.modes = modes.finish(blob, list_tree)?;
-        dir.record.left = left.finish(blob, list_tree)?;
-        dir.record.pending = known.is_none_or(|k| k.pending || k.left != dir.record.left);
-        dir.record.pending_below = pending_below || dir.record.pending;
-        dir.record.look = look;
-        Ok(())
+        record.modes = modes.finish(blob, list_tree)?;
+        record.left = left.finish(blob, list_tree)?;
+        record.pending = known.is_none_or(|k| k.pending || k.left != record.left);
+        record.pending_below |= record.pending;
+        Ok(record)
     }
 
     fn store_tree(

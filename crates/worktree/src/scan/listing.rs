@@ -1,6 +1,5 @@
 //! What is in a directory now, compared with what the cache says was in it.
 
-use std::cmp::Ordering;
 use std::ffi::CStr;
 
 use herma_fs::dir::ListBuffer;
@@ -240,12 +239,12 @@ fn from_disk<'n, 'r>(
                 || had_hermaignore != here.has_hermaignore
                 || ignore_files_changed(here, cache, index)
         });
-    let mut cached = CachedNames::new(known);
     let mut children = Vec::with_capacity(found.len());
     for name in &found {
         let c_name = CStr::from_bytes_with_nul(&names[name.start..=name.end])
             .expect("names are collected with their NUL");
-        let old = cached.take(bytes(name), name.kind == FileKind::Directory);
+        let is_dir = name.kind == FileKind::Directory;
+        let old = known.and_then(|(index, cache, _)| cache.find_kind(index, bytes(name), is_dir));
         let old_judgement = old.filter(|_| !rules_changed && !walk.judge_all);
         let judged = match old_judgement.and_then(|entry| judged_before(&entry)) {
             Some(verdict) => verdict,
@@ -389,37 +388,4 @@ pub(crate) fn left_out_record(name: &[u8], stat: &Stat, reason: Reason) -> Entry
         return EntryRecord::new(EntryKind::Watched(reason), Some(stat), ObjectId::NULL);
     }
     EntryRecord::new(EntryKind::LeftOut(reason), None, ObjectId::NULL)
-}
-
-/// The cached entries of one directory, asked for in git's order.
-struct CachedNames<'c> {
-    cache: Option<&'c StatCache>,
-    entries: Vec<EntryRecord>,
-    next: usize,
-}
-
-impl<'c> CachedNames<'c> {
-    fn new(known: Known<'c>) -> Self {
-        let entries = known
-            .and_then(|(index, cache, _)| cache.entries(index)?.collect::<Option<Vec<_>>>())
-            .unwrap_or_default();
-        Self { cache: known.map(|k| k.1), entries, next: 0 }
-    }
-
-    /// The cached entry of this name and kind, if there is one.
-    fn take(&mut self, name: &[u8], is_dir: bool) -> Option<EntryRecord> {
-        let cache = self.cache?;
-        while let Some(entry) = self.entries.get(self.next) {
-            let cached_name = cache.name(entry)?.to_bytes();
-            match compare_names(cached_name, entry.is_dir, name, is_dir) {
-                Ordering::Less => self.next += 1,
-                Ordering::Equal => {
-                    self.next += 1;
-                    return Some(*entry);
-                }
-                Ordering::Greater => return None,
-            }
-        }
-        None
-    }
 }

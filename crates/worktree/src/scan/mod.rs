@@ -137,12 +137,6 @@ pub(crate) struct Captured {
     pub(crate) below: Vec<(u32, Walked)>,
 }
 
-/// A directory while its objects are made.
-pub(crate) struct NewDir<'n> {
-    pub(crate) record: DirRecord,
-    pub(crate) entries: Vec<NewEntry<'n>>,
-}
-
 /// One name in a directory as it is now.
 pub(crate) struct NewEntry<'n> {
     pub(crate) name: &'n CStr,
@@ -150,15 +144,14 @@ pub(crate) struct NewEntry<'n> {
     pub(crate) below: Option<Walked>,
 }
 
-impl NewDir<'_> {
-    fn into_captured(self) -> Captured {
-        let pairs = self.entries.iter().map(|entry| (entry.name, entry.record));
-        let entries = EncodedEntries::new(pairs);
+impl Captured {
+    fn new(record: DirRecord, entries: Vec<NewEntry<'_>>) -> Self {
+        let encoded = EncodedEntries::new(entries.iter().map(|entry| (entry.name, entry.record)));
         let below = (0..)
-            .zip(self.entries)
+            .zip(entries)
             .filter_map(|(place, entry)| Some((place, entry.below?)))
             .filter(|(_, walked)| matches!(walked, Walked::Same(_) | Walked::New(_)));
-        Captured { record: self.record, entries, below: below.collect() }
+        Self { record, entries: encoded, below: below.collect() }
     }
 }
 
@@ -263,7 +256,7 @@ impl<'r> Walk<'r> {
             }
         }
         match self.capture_children(here, &stat, known.map(|k| k.2), children, below) {
-            Ok(dir) => Walked::New(Box::new(dir.into_captured())),
+            Ok(dir) => Walked::New(Box::new(dir)),
             Err(e) => self.fail(e),
         }
     }
@@ -353,14 +346,14 @@ impl<'r> Walk<'r> {
     }
 
     /// Reads what changed in this directory and builds its tree and lists.
-    fn capture_children<'n>(
+    fn capture_children(
         &self,
         here: &Here<'_, 'r>,
         stat: &Stat,
         known: Option<DirRecord>,
-        children: Vec<(&'n CStr, Child)>,
+        children: Vec<(&CStr, Child)>,
         below: Vec<Walked>,
-    ) -> Result<NewDir<'n>, StoreError> {
+    ) -> Result<Captured, StoreError> {
         let read = self.read_changed(here, &children)?;
         let (mut read, mut below) = (read.into_iter(), below.into_iter());
         let mut entries = Vec::with_capacity(children.len());
@@ -391,10 +384,8 @@ impl<'r> Walk<'r> {
             };
             entries.push(NewEntry { name, record, below: walked });
         }
-        let unsettled = !self.reader.is_settled(stat.ctime);
-        let mut dir = NewDir { record: DirRecord::new(stat, unsettled), entries };
-        self.build_objects(here, stat, known, &mut dir)?;
-        Ok(dir)
+        let record = self.build_objects(here, stat, known, &entries)?;
+        Ok(Captured::new(record, entries))
     }
 
     /// May this file be saved, seeing what is in it?

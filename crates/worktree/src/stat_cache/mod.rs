@@ -130,12 +130,14 @@ impl StatCache {
 
     /// The entries of a directory, in git's order. `None` if the cache does not hold together.
     pub fn entries(&self, dir: u32) -> Option<impl ExactSizeIterator<Item = Option<EntryRecord>>> {
+        Some(self.places(dir)?.map(move |index| self.entry(index, dir)))
+    }
+
+    /// Where the entries of a directory are. `None` if the cache does not hold together.
+    fn places(&self, dir: u32) -> Option<Range<u32>> {
         let record = self.dir(dir)?;
         let end = record.first.checked_add(record.count)?;
-        if end > self.entries {
-            return None;
-        }
-        Some((record.first..end).map(move |index| self.entry(index, dir)))
+        (end <= self.entries).then_some(record.first..end)
     }
 
     // Who asks for a part of it gets that part made, and no more.
@@ -188,11 +190,7 @@ impl StatCache {
 
     /// The entry called `name` that is, or is not, a directory: git's order tells them apart.
     pub fn find_kind(&self, dir: u32, name: &[u8], is_dir: bool) -> Option<EntryRecord> {
-        let record = self.dir(dir)?;
-        let (mut low, mut high) = (record.first, record.first.checked_add(record.count)?);
-        if high > self.entries {
-            return None;
-        }
+        let Range { start: mut low, end: mut high } = self.places(dir)?;
         while low < high {
             let middle = low + (high - low) / 2;
             let (found, found_is_dir) = self.name_of(middle)?;
@@ -219,23 +217,16 @@ impl StatCache {
 
     /// Where a directory and everything below it is.
     fn subtree(&self, dir: u32) -> Option<Subtree> {
-        let start = self.dir(dir)?;
         let mut last = dir;
         // Children follow their parents, so the last directory below is the last child's last child.
         loop {
-            let record = self.dir(last)?;
-            let end = record.first.checked_add(record.count)?;
-            if end > self.entries {
-                return None;
-            }
-            let children = (record.first..end).rev().map(|index| self.entry(index, last));
+            let children = self.places(last)?.rev().map(|index| self.entry(index, last));
             match children.map(|entry| entry?.child()).find(Option::is_some).flatten() {
                 Some(child) => last = child,
                 None => break,
             }
         }
-        let end = self.dir(last)?;
-        let entries = start.first..end.first.checked_add(end.count)?;
+        let entries = self.places(dir)?.start..self.places(last)?.end;
         if entries.start > entries.end {
             return None;
         }
@@ -270,8 +261,7 @@ impl StatCache {
     pub(crate) fn parents(&self) -> Option<Vec<(u32, &CStr)>> {
         let mut parents = vec![(Self::ROOT, c""); self.dirs as usize];
         for dir in 0..self.dirs {
-            let record = self.dir(dir)?;
-            for index in record.first..record.first.checked_add(record.count)?.min(self.entries) {
+            for index in self.places(dir)? {
                 if u32_at(self.one_entry(index), 60) != NONE {
                     let entry = self.entry(index, dir)?;
                     parents[entry.child()? as usize] = (dir, self.name(&entry)?);

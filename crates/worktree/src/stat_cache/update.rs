@@ -32,12 +32,10 @@ impl StatCache {
         entries: &EncodedEntries,
         below: impl ExactSizeIterator<Item = u32>,
     ) -> Option<Vec<u32>> {
-        let record = self.dir(dir)?;
-        let old = record.first..record.first.checked_add(record.count)?;
-        if old.end > self.entries || record.count != entries.len() {
+        let old = self.entry_bytes(&self.places(dir)?);
+        if old.len() != entries.records().len() {
             return None;
         }
-        let old = self.entry_bytes(&old);
         let names = self.names_of(old, entries.names().len())?;
         if names != entries.names() {
             return None;
@@ -66,12 +64,7 @@ impl StatCache {
         dir: u32,
         entries: &'e EncodedEntries,
     ) -> Option<Vec<Edited<'e>>> {
-        let record = self.dir(dir)?;
-        let old = record.first..record.first.checked_add(record.count)?;
-        if old.end > self.entries {
-            return None;
-        }
-        let old = self.entry_bytes(&old).chunks_exact(ENTRY_RECORD);
+        let old = self.entry_bytes(&self.places(dir)?).chunks_exact(ENTRY_RECORD);
         let new = entries.records().chunks_exact(ENTRY_RECORD);
         let mut found = Vec::new();
         for (place, (old, new)) in old.zip(new).enumerate() {
