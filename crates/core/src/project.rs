@@ -26,51 +26,46 @@
 //! # }
 //! ```
 
-use crate::blame::Blame;
-use crate::can_undo::CanUndo;
-use crate::engine::operation::Operation;
-use crate::purge::{PurgePlan, PurgeRequest, Purged};
-use crate::records::step::marks::Turn;
-use crate::records::step::{StepKind, StepStart};
-use crate::records::undo::{Move, UndoRecord};
-use crate::restore::interrupted::Interrupted;
-use crate::steps::StepChoice;
-use crate::steps::calls::{BegunCall, Call};
-use crate::steps::list::ListedStep;
-use crate::steps::recording::{BegunStep, EndedStep};
-use crate::timeline::compare::Comparison;
-use crate::timeline::file_history::FileHistory;
-use crate::timeline::session_changes::SessionChanges;
-use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
-use crate::undo::preview::Preview;
-use herma_fs::process::BootMoment;
-use herma_store::id::{ObjectId, ProjectId};
-use herma_store::path::RelPath;
-use herma_worktree::receipt::Receipt;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::BString;
+use herma_fs::process::BootMoment;
+use herma_store::id::{ObjectId, ProjectId};
+use herma_store::path::RelPath;
+use herma_worktree::receipt::Receipt;
 
-use crate::can_undo::Command;
-use crate::can_undo::ask;
+use crate::blame::Blame;
+use crate::can_undo::{CanUndo, Command, ask};
+use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
 use crate::purge;
-use crate::records::step::Step;
+use crate::purge::{PurgePlan, PurgeRequest, Purged};
+use crate::records::step::marks::Turn;
+use crate::records::step::{Step, StepKind, StepStart};
+use crate::records::undo::{Move, UndoRecord};
 use crate::restore::Plan;
+use crate::restore::interrupted::Interrupted;
 use crate::restore::run::Restored;
 use crate::save::{SaveOptions, Saved};
-use crate::timeline::compare::State;
+use crate::steps::StepChoice;
+use crate::steps::calls::{BegunCall, Call};
+use crate::steps::list::ListedStep;
+use crate::steps::recording::{BegunStep, EndedStep};
+use crate::timeline::compare::{Comparison, State};
+use crate::timeline::file_history::FileHistory;
 use crate::timeline::labels;
+use crate::timeline::session_changes::SessionChanges;
 use crate::types::asked::{RestoreOptions, WhichStep};
-use crate::types::checkpoint::Listed;
-use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Facts, Spec};
+use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Facts, Listed, Spec};
 use crate::types::clock::{Clock, Timestamp};
 use crate::types::settings::Settings;
 use crate::undo::Undone;
+use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
+use crate::undo::preview::Preview;
 
 impl EngineOptions {
     /// The defaults with Herma's home at `home`: the system's clock, default settings. `config.yaml` is not read, and no
