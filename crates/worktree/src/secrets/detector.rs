@@ -10,7 +10,7 @@ use super::runs::runs;
 use super::shapes;
 use super::tokens::{
     ASSIGNED, DOTTED, NAMED, OWNED, SENDGRID, SENDGRID_FRONT, SHORT_TOKENS, TOKENS, Token, assigns,
-    escape_before,
+    escape_before, variable_before,
 };
 
 /// The rules, ready to be asked. Made when the first file is looked into.
@@ -159,8 +159,9 @@ fn value_at(text: &[u8], start: usize, run: &[u8]) -> Option<(usize, SecretKind)
         b':' if shapes::bot_token(text, start, run) => Some((start, SecretKind::Telegram)),
         b'/' => shapes::chat_address(text, start, run).map(|kind| (start, kind)),
         before if assigns(before) => {
+            let variable = variable_before(text, start);
             let mut assigned = ASSIGNED.iter();
-            let token = assigned.find(|token| token.is_assigned(text, start));
+            let token = assigned.find(|token| token.is_assigned(text, start, variable));
             token.map(|token| (start, token.kind))
         }
         _ => None,

@@ -5,13 +5,16 @@
 /// Words of fewer characters are not found.
 const MIN_WORD_CHARACTERS: usize = 24;
 
-/// Letters, digits, `_` and `-`. Without branches, so that it is done for many bytes at once.
-fn in_run(byte: u8) -> bool {
-    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-    let digit = byte.wrapping_sub(b'0') < 10;
-    let joins = u8::from(byte == b'_') | u8::from(byte == b'-');
-    (u8::from(letter) | u8::from(digit) | joins) != 0
-}
+/// Letters, digits, `_` and `-`.
+const IN_RUN: [bool; 256] = {
+    let mut in_run = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        in_run[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        byte += 1;
+    }
+    in_run
+};
 
 /// Where long words begin and end, from the first to the last.
 pub(crate) fn runs(text: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
@@ -19,12 +22,13 @@ pub(crate) fn runs(text: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
     std::iter::from_fn(move || {
         loop {
             let word = text.get(start..start + MIN_WORD_CHARACTERS)?;
-            if let Some(gap) = word.iter().rposition(|byte| !in_run(*byte)) {
+            if let Some(gap) = word.iter().rposition(|byte| !IN_RUN[usize::from(*byte)]) {
                 start += gap + 1;
                 continue;
             }
             let behind = &text[start + word.len()..];
-            let more = behind.iter().position(|byte| !in_run(*byte)).unwrap_or(behind.len());
+            let more =
+                behind.iter().position(|byte| !IN_RUN[usize::from(*byte)]).unwrap_or(behind.len());
             let end = start + word.len() + more;
             return Some((std::mem::replace(&mut start, end), end));
         }

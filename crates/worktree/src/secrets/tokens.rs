@@ -267,15 +267,15 @@ impl Token {
     }
 
     /// Is the value at `start` one of this shape, given to a variable of this name?
-    pub(crate) fn is_assigned(&self, text: &[u8], start: usize) -> bool {
-        let before = &text[start.saturating_sub(BETWEEN + self.prefix.len())..start];
-        let between = before.iter().rev().take_while(|byte| assigns(**byte));
-        let between = between.count();
-        let name_end = before.len() - between;
-        let name = name_end.checked_sub(self.prefix.len());
-        let is_named = name.is_some_and(|from| {
-            before[from..name_end].eq_ignore_ascii_case(self.prefix.as_bytes())
-        });
-        between > 0 && is_named && self.fits(&text[start..])
+    pub(crate) fn is_assigned(&self, text: &[u8], start: usize, variable: &[u8]) -> bool {
+        let prefix = self.prefix.as_bytes();
+        let name = variable.len().checked_sub(prefix.len()).map(|from| &variable[from..]);
+        name.is_some_and(|name| name.eq_ignore_ascii_case(prefix)) && self.fits(&text[start..])
     }
+}
+
+/// What stands before a value at `start`, up to the end of the variable's name.
+pub(crate) fn variable_before(text: &[u8], start: usize) -> &[u8] {
+    let between = text[..start].iter().rev().take(BETWEEN).take_while(|byte| assigns(**byte));
+    &text[..start - between.count()]
 }
