@@ -89,8 +89,11 @@ impl<'a> Held<'a> {
         if self.holding.states.is_empty() {
             return Vec::new();
         }
+        let is_file = |(mode, _)| mode != EntryMode::Directory;
         let is_held = |item: &LeftOut| {
-            Self::is_about(item.reason) && self.has(&item.path, /*is_dir*/ false)
+            let mut states = self.holding.states.iter();
+            Self::is_about(item.reason)
+                && states.any(|tree| self.at_beside(cache, tree, &item.path).is_some_and(is_file))
         };
         let found = cache.left_out().filter(is_held);
         found.map(|item| (item.path.into(), item.reason)).collect()
@@ -193,11 +196,8 @@ impl<'a> Held<'a> {
         if self.holding.states.is_empty() && begun.is_empty() {
             return false;
         }
-        let is_held = |path: &[u8]| {
-            [false, true].into_iter().any(|is_dir| {
-                self.has(path, is_dir) || (!begun.is_empty() && self.has_begun(path, is_dir))
-            })
-        };
+        let trees = || self.holding.states.iter().chain(begun.iter().map(|begun| &begun.tree));
+        let is_held = |path: &[u8]| trees().any(|tree| self.at_beside(cache, tree, path).is_some());
         cache.left_out().any(|item| Self::is_about(item.reason) && is_held(&item.path))
     }
 
@@ -222,6 +222,26 @@ impl<'a> Held<'a> {
                 return None;
             }
             here = *self.listing(&here.1)?.get(bstr::BStr::new(name))?;
+        }
+        Some(here)
+    }
+
+    /// What a tree has at a path that a cache leaves out. Where the cache has the same tree above it, that is nothing.
+    fn at_beside(
+        &self,
+        cache: &StatCache,
+        tree: &ObjectId,
+        path: &[u8],
+    ) -> Option<(EntryMode, ObjectId)> {
+        let mut here = (EntryMode::Directory, *tree);
+        let mut beside = Some(StatCache::ROOT);
+        for name in path.split(|byte| *byte == b'/') {
+            let is_same = |index| cache.dir(index).is_some_and(|dir| dir.tree == here.1);
+            if here.0 != EntryMode::Directory || beside.is_some_and(is_same) {
+                return None;
+            }
+            here = *self.listing(&here.1)?.get(bstr::BStr::new(name))?;
+            beside = beside.and_then(|index| cache.find_kind(index, name, true)?.child());
         }
         Some(here)
     }

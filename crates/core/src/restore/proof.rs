@@ -15,6 +15,7 @@ use crate::engine::operation::Operation;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use herma_store::in_parallel::in_parallel;
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
@@ -134,14 +135,19 @@ fn look_for_damage(store: &OpenStore, before: &Before, plan: &Plan) -> Result<Op
             return Ok(Some(Unproven { path: path.clone(), is_checkpoint: true, source }));
         }
     };
-    let found = check_trees(&objects, root, &displaced).or_else(|| {
-        let whole = shared_out(&displaced, |(path, id)| match objects.is_whole(id) {
-            Ok(()) => None,
-            Err(source) => Some((path.clone(), source)),
-        });
-        whole.into_iter().flatten().next()
-    });
-    Ok(found.map(|(path, source)| Unproven { path, is_checkpoint: false, source }))
+    let is_lost = |(path, id): &(RelPath, ObjectId)| match objects.is_whole(id) {
+        Ok(()) => None,
+        Err(source) => Some((path.clone(), source)),
+    };
+    let (in_trees, in_contents) = in_parallel(
+        || check_trees(&objects, root, &displaced),
+        || shared_out(&displaced, is_lost).into_iter().flatten().next(),
+    );
+    Ok(in_trees.or(in_contents).map(|(path, source)| Unproven {
+        path,
+        is_checkpoint: false,
+        source,
+    }))
 }
 
 /// The files and links a plan takes from their places or gives another mode, and what they hold.

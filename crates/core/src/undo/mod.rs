@@ -12,7 +12,7 @@ pub(crate) mod stretches;
 use crate::engine::operation::Operation;
 use std::sync::Arc;
 
-use herma_diff::{Change, Side, StoreSide};
+use herma_diff::{Side, StoreSide};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::{Held, Holding};
 use herma_worktree::present::Present;
@@ -247,19 +247,30 @@ impl Operation<'_> {
         let since = |then: &Checkpoint| {
             herma_diff::compare(Some((&side, then.tree)), Some((seen, present.tree)), &[])
         };
-        let (changes, since_left) = (since(position)?, since(left)?);
-        let is_as_left = |path: &RelPath| !since_left.iter().any(|change| change.path == *path);
+        let changes = match &present.edits {
+            Some(edits) if edits.base == position.tree => edits.changes.clone(),
+            _ => since(position)?,
+        };
         let unsaid = by_path(read_left_out(&self.store.objects, position)?);
         let unsaid_left = by_path(read_left_out(&self.store.objects, left)?);
-        let is_by_rules = |change: &Change| {
-            let path = &change.path;
+        let is_said = |by: &LeftOutMap, path: &RelPath| why_left_out(by, path).is_none();
+        let is_left_out = |path: &RelPath| {
             let entry = present.cache.entry_at(path.as_bytes());
-            let is_left_out = entry.is_some_and(|entry| entry.kind.left_out().is_some());
-            let is_said = |by: &LeftOutMap| why_left_out(by, path).is_none();
-            // What the save before the restore left out, the restore did not touch.
-            is_left_out || !is_said(&unsaid_left) || (!is_said(&unsaid) && is_as_left(path))
+            entry.is_some_and(|entry| entry.kind.left_out().is_some())
         };
-        Ok(!changes.is_empty() && changes.iter().all(is_by_rules))
+        // What the save before the restore left out, the restore did not touch.
+        let paths = changes.iter().map(|change| &change.path);
+        let touched = paths.filter(|path| !is_left_out(path) && is_said(&unsaid_left, path));
+        let touched: Vec<&RelPath> = touched.collect();
+        if touched.iter().any(|path| is_said(&unsaid, path)) {
+            return Ok(false);
+        }
+        let is_as_left = touched.is_empty() || {
+            let since_left = since(left)?;
+            let is_other = |path: &RelPath| since_left.iter().any(|change| change.path == *path);
+            !touched.into_iter().any(is_other)
+        };
+        Ok(!changes.is_empty() && is_as_left)
     }
 }
 

@@ -12,6 +12,7 @@ use herma_worktree::lists::{KEPT_BITS, KEPT_DIRECTORY_BITS};
 use crate::restore::ActionKind;
 use crate::restore::plan::Prepared;
 use crate::save::read_ahead::Content;
+use crate::types::kept::{Kept, KeptWhy};
 
 /// Files that say what a save leaves out: with another one of these, the same files are another state.
 const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];
@@ -19,7 +20,10 @@ const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];
 /// Did this plan only replace files, and are all of them as they were to be?
 pub(crate) fn is_all_as_written(root: &Dir, prepared: &Prepared) -> bool {
     let plan = &prepared.plan;
-    let is_simple = plan.kept.is_empty() && !plan.receipt_damaged && !plan.actions.is_empty();
+    // What the checkpoint left out is part of neither state, or the names in them would differ.
+    let is_outside = |kept: &Kept| matches!(kept.why, KeptWhy::LeftOut(_));
+    let only_replaces = plan.kept.iter().all(is_outside) && !plan.actions.is_empty();
+    let is_simple = only_replaces && !plan.receipt_damaged;
     if !is_simple || !plan.actions.iter().all(|a| replaces_a_file(a.kind, &a.path)) {
         return false;
     }
