@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::reason::Reason;
 use super::receipt::LeftOut;
-use super::stat_cache::{EntryRecord, StatCache};
+use super::stat_cache::{DirRecord, EntryRecord, StatCache};
 use crate::rules::{ExcludeSettings, Rules, Scope};
 
 /// An ignore file that is larger has no rules, as on disk.
@@ -93,7 +93,7 @@ impl<'a> Held<'a> {
         let is_held = |item: &LeftOut| {
             let mut states = self.holding.states.iter();
             Self::is_about(item.reason)
-                && states.any(|tree| self.at_beside(cache, tree, &item.path).is_some_and(is_file))
+                && states.any(|tree| self.at(tree, &item.path, Some(cache)).is_some_and(is_file))
         };
         let found = cache.left_out().filter(is_held);
         found.map(|item| (item.path.into(), item.reason)).collect()
@@ -139,7 +139,7 @@ impl<'a> Held<'a> {
     }
 
     fn has_in(&self, tree: &ObjectId, path: &[u8], is_dir: bool) -> bool {
-        let found = self.at(tree, path);
+        let found = self.at(tree, path, None);
         found.is_some_and(|(mode, _)| (mode == EntryMode::Directory) == is_dir)
     }
 
@@ -147,7 +147,7 @@ impl<'a> Held<'a> {
     pub(crate) fn contents(&self, path: &[u8], kind: EntryMode) -> Vec<ObjectId> {
         let begun = self.holding.begun.iter().map(|begun| &begun.tree);
         let states = self.holding.states.iter().chain(begun);
-        let found = states.filter_map(|tree| self.at(tree, path));
+        let found = states.filter_map(|tree| self.at(tree, path, None));
         found.filter(|(mode, _)| *mode == kind).map(|(_, id)| id).collect()
     }
 
@@ -171,7 +171,7 @@ impl<'a> Held<'a> {
     /// The ignore files of a directory at the beginning of the step with this place.
     pub(crate) fn ignore_file(&self, step: usize, dir: &[u8], name: &str) -> Option<Vec<u8>> {
         let path = join(dir, name.as_bytes());
-        let (mode, id) = self.at(&self.holding.begun[step].tree, &path)?;
+        let (mode, id) = self.at(&self.holding.begun[step].tree, &path, None)?;
         let is_file = matches!(mode, EntryMode::File | EntryMode::Executable);
         let (_, size) = self.objects.read_header(&id).ok().filter(|_| is_file)?;
         if size > MAX_IGNORE_FILE_BYTES {
@@ -197,7 +197,7 @@ impl<'a> Held<'a> {
             return false;
         }
         let trees = || self.holding.states.iter().chain(begun.iter().map(|begun| &begun.tree));
-        let is_held = |path: &[u8]| trees().any(|tree| self.at_beside(cache, tree, path).is_some());
+        let is_held = |path: &[u8]| trees().any(|tree| self.at(tree, path, Some(cache)).is_some());
         cache.left_out().any(|item| Self::is_about(item.reason) && is_held(&item.path))
     }
 
@@ -214,34 +214,24 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// What a tree has at a path.
-    fn at(&self, tree: &ObjectId, path: &[u8]) -> Option<(EntryMode, ObjectId)> {
-        let mut here = (EntryMode::Directory, *tree);
-        for name in path.split(|byte| *byte == b'/') {
-            if here.0 != EntryMode::Directory {
-                return None;
-            }
-            here = *self.listing(&here.1)?.get(bstr::BStr::new(name))?;
-        }
-        Some(here)
-    }
-
-    /// What a tree has at a path that a cache leaves out. Where the cache has the same tree above it, that is nothing.
-    fn at_beside(
+    /// What a tree has at a path. Of what a cache leaves out that is nothing where the cache has the same tree above it.
+    fn at(
         &self,
-        cache: &StatCache,
         tree: &ObjectId,
         path: &[u8],
+        beside: Option<&StatCache>,
     ) -> Option<(EntryMode, ObjectId)> {
         let mut here = (EntryMode::Directory, *tree);
-        let mut beside = Some(StatCache::ROOT);
+        let mut beside = beside.map(|cache| (cache, StatCache::ROOT));
         for name in path.split(|byte| *byte == b'/') {
-            let is_same = |index| cache.dir(index).is_some_and(|dir| dir.tree == here.1);
-            if here.0 != EntryMode::Directory || beside.is_some_and(is_same) {
+            let has_same = |dir: DirRecord| dir.tree == here.1;
+            let is_same = beside.and_then(|(cache, dir)| cache.dir(dir)).is_some_and(has_same);
+            if here.0 != EntryMode::Directory || is_same {
                 return None;
             }
             here = *self.listing(&here.1)?.get(bstr::BStr::new(name))?;
-            beside = beside.and_then(|index| cache.find_kind(index, name, true)?.child());
+            beside = beside
+                .and_then(|(cache, dir)| Some((cache, cache.find_kind(dir, name, true)?.child()?)));
         }
         Some(here)
     }

@@ -254,10 +254,8 @@ impl Operation<'_> {
         let unsaid = by_path(read_left_out(&self.store.objects, position)?);
         let unsaid_left = by_path(read_left_out(&self.store.objects, left)?);
         let is_said = |by: &LeftOutMap, path: &RelPath| why_left_out(by, path).is_none();
-        let is_left_out = |path: &RelPath| {
-            let entry = present.cache.entry_at(path.as_bytes());
-            entry.is_some_and(|entry| entry.kind.left_out().is_some())
-        };
+        let entry = |path: &RelPath| present.cache.entry_at(path.as_bytes());
+        let is_left_out = |path: &RelPath| entry(path).and_then(|e| e.kind.left_out()).is_some();
         // What the save before the restore left out, the restore did not touch.
         let paths = changes.iter().map(|change| &change.path);
         let touched = paths.filter(|path| !is_left_out(path) && is_said(&unsaid_left, path));
@@ -265,12 +263,9 @@ impl Operation<'_> {
         if touched.iter().any(|path| is_said(&unsaid, path)) {
             return Ok(false);
         }
-        let is_as_left = touched.is_empty() || {
-            let since_left = since(left)?;
-            let is_other = |path: &RelPath| since_left.iter().any(|change| change.path == *path);
-            !touched.into_iter().any(is_other)
-        };
-        Ok(!changes.is_empty() && is_as_left)
+        let since_left = if touched.is_empty() { Vec::new() } else { since(left)? };
+        let is_other = |path: &RelPath| since_left.iter().any(|change| change.path == *path);
+        Ok(!changes.is_empty() && !touched.into_iter().any(is_other))
     }
 }
 
