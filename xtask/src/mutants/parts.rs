@@ -8,7 +8,7 @@ pub struct Part {
     pub packages: &'static [&'static str],
     /// The programs whose tests must notice.
     pub programs: &'static [&'static str],
-    /// Parts of the names of these tests; none means all.
+    /// Parts of the names of the tests that are tried first; none means all.
     pub filters: &'static [&'static str],
 }
 
