@@ -14,7 +14,7 @@ mod engine {
     mod calls;
     mod can_undo;
     mod can_undo_gaps;
-    mod changed_rules;
+    pub mod changed_rules;
     pub mod child;
     mod cleaning;
     mod cleaning_crowd;
@@ -38,7 +38,7 @@ mod engine {
     mod defects_volumes;
     pub mod differential;
     mod differential_ignore;
-    mod guards;
+    pub mod guards;
     mod hermes;
     mod hostile_steps;
     mod import_legacy;
@@ -75,12 +75,14 @@ mod engine {
     mod round_trip;
     mod rule_interleavings;
     mod safety_proof;
+    mod save_guards;
     mod script;
     mod secret_content;
     mod session_changes;
     mod single_paths;
     mod special;
     mod step_failures;
+    mod step_guards;
     mod step_kills;
     mod step_list;
     mod step_properties;

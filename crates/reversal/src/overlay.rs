@@ -190,9 +190,7 @@ impl<'a> Overlay<'a> {
         let mut renamed = Vec::new();
         for (path, entry) in &self.files {
             let was = entry.as_ref().and_then(|entry| entry.continues.as_ref());
-            let Some(was) = was.filter(|was| *was != path && changes.contains_key(path)) else {
-                continue;
-            };
+            let Some(was) = was.filter(|_| changes.contains_key(path)) else { continue };
             let left = matches!(changes.get(was), Some(Outcome::Gone | Outcome::Directory { .. }));
             if left {
                 renamed.push((was.clone(), path.clone()));

@@ -7,7 +7,7 @@ use herma_worktree::reason::Reason;
 use super::testing::{LABELS, State, Undo, World, path, result};
 use super::{
     Conflict, ConflictWhy, Conflicts, Content, Decided, Outcome, Request, Reversed, Run, compose,
-    reverse,
+    other_modes, reverse,
 };
 
 const ALL: [Conflicts; 4] =
@@ -48,6 +48,15 @@ fn whole_conflict(from: &World, to: &World, present: &World, at: &str, why: &Con
         }
     }
     theirs.unwrap()
+}
+
+#[test]
+fn other_modes_are_those_of_files_that_are_otherwise_the_same() {
+    let one = World::new().file("mode", "1\n").file("both", "1\n").file("content", "1\n");
+    let other = one.clone().file("both", "2\n").file("content", "2\n");
+    let other = other.mode("mode", 0o600).mode("both", 0o600);
+    let (one, other) = (State::of(&one), State::of(&other));
+    assert_eq!(other_modes(one.view(), other.view()).unwrap(), [path("mode")]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use herma_testkit::env::WorkDir;
+use herma_testkit::hermes::sessions::HermesSessions;
 use herma_testkit::{Bounded, TestEnv};
 use serde_json::{Value, json};
 
@@ -477,13 +478,32 @@ fn what_an_agent_of_an_agent_does_is_part_of_the_step_that_started_it() {
     agent.before("1", "Bash", &json!({"command": "make"}));
     agent.before("2", "Task", &json!({"prompt": "tidy up"}));
     agent.before("3", "Bash", &json!({"command": "make"}));
+    let task_of_another = json!({
+        "session_id": "s-2", "tool_name": "Task", "tool_input": {}, "tool_use_id": "2",
+    });
+    agent.event("PreToolUse", &task_of_another);
     let inner = json!({
         "tool_name": "Bash", "tool_input": {"command": "rm a.txt"}, "tool_use_id": "4",
         "agent_id": "agent-7", "agent_type": "worker",
     });
     agent.event("PreToolUse", &inner);
     let within: Vec<_> = steps(&project).iter().map(|step| step["within"].clone()).collect();
-    assert_eq!(within, [json!(2), json!(null), json!(null), json!(null)]);
+    let nothing = || json!(null);
+    assert_eq!(within, [json!(2), nothing(), nothing(), nothing(), nothing()]);
+}
+
+/// Only where Hermes keeps the conversation can both go back together.
+#[test]
+fn what_hermes_tells_of_is_saved_with_how_far_its_conversation_was() {
+    let env = test_env();
+    HermesSessions::new(&env.home()).add("s-1", 1.7e9, None, &[1.7e9, 1.7e9 + 1.0]);
+    let project = repository(&env);
+    let hermes = Agent { project: &project, host: "hermes" };
+    hermes.says(&json!({
+        "hook_event_name": "pre_llm_call", "session_id": "s-1", "cwd": project.path(),
+    }));
+    let listed = json(&project.run(["list", "--json"]).success());
+    assert_eq!(listed["checkpoints"][0]["facts"]["transcript"]["messages"], 2, "{listed}");
 }
 
 #[test]

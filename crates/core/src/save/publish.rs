@@ -196,10 +196,8 @@ impl Operation<'_> {
             }
         }
         clear_leftover(&self.store, &refs)?;
-        // A number whose ref was lost is not given again: it may come back.
-        let lost = numbers(roll, &self.id).map(|(sequence, _)| sequence + 1).max();
+        // A number whose ref was lost is not given again: the roll has it, and so the history.
         let first = history.next_sequence().max(reserved).max(after);
-        let first = first.max(lost.unwrap_or(0));
         let (sequence, _) = self.free_number(first, ObjectId::NULL)?;
         // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
         let mut own = vec![(extra_ref(&self.id, sequence), extra)];

@@ -26,10 +26,15 @@ fn interrupt(p: &TestProject) {
 
 /// Leaves a restore half done that was on its way from one checkpoint to another.
 fn interrupt_between(p: &TestProject, safety: ObjectId, target: ObjectId) {
+    interrupt_at(p, safety, target, 1);
+}
+
+/// The same for one that began then.
+pub fn interrupt_at(p: &TestProject, safety: ObjectId, target: ObjectId, started: i64) {
     let id = p.project().id().clone();
     let own = p.store().join("herma/projects").join(id.as_str());
     let text = format!(
-        r#"{{"version":1,"token":1,"safety":"{safety}","target":"{target}","paths":[],"keep":[],"started":1,"by":"restore","undo":{{"version":1,"past":[],"future":[],"moves":0}}}}"#
+        r#"{{"version":1,"token":1,"safety":"{safety}","target":"{target}","paths":[],"keep":[],"started":{started},"by":"restore","undo":{{"version":1,"past":[],"future":[],"moves":0}}}}"#
     );
     std::fs::write(own.join("journal"), text).unwrap();
 }

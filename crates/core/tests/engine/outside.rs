@@ -109,15 +109,28 @@ fn an_undo_of_a_step_that_did_both_names_what_stays_gone() {
         p.write("app.sqlite", "other rows\n");
     });
     assert_eq!(words(&both), ["app.sqlite changed"]);
+    let Undone::Planned(plan) = p.project().undo_with(&NoProgress, true).unwrap() else {
+        panic!("it is only planned");
+    };
+    assert_eq!(plan.outside, of(&both));
     let Undone::Done(restored) = p.undo().unwrap() else {
         panic!("there is something to undo");
     };
     assert_eq!(restored.plan.outside, of(&both));
     assert_eq!(p.read("a.txt"), "one\n");
+    // That is nothing a redo would have to do with.
+    step(&p, || p.remove("data.bin"));
     let Undone::Done(again) = p.redo().unwrap() else {
         panic!("there is something to redo");
     };
     assert_eq!(again.plan.outside, []);
+}
+
+#[test]
+fn a_step_does_not_repeat_what_the_checkpoint_before_it_says_was_left_out() {
+    let p = project();
+    let changed = step(&p, || p.write("a.txt", "two\n"));
+    assert_eq!(changed.outside, Default::default());
 }
 
 #[test]

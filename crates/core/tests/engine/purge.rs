@@ -150,6 +150,11 @@ fn a_purged_file_is_in_no_checkpoint_and_everything_else_is_as_it_was() {
     }
     let held: Vec<bool> = after.iter().map(|c| !c.purged.is_empty()).collect();
     assert_eq!(held, [false, true, true, true, true, false]);
+    let counted = |c: &Checkpoint| {
+        let receipt = p.project().receipt(c).unwrap();
+        receipt.summary.left_out.get(&Reason::Purged).copied()
+    };
+    assert_eq!((counted(&after[0]), counted(&after[1])), (None, Some(1)));
     for (expected, found) in states.into_iter().map(without_key).zip(all_trees(&p)) {
         assert_same(&expected, &found, "modes and empty directories, too");
     }

@@ -101,7 +101,7 @@ impl Planner<'_> {
         let mut found = BTreeMap::new();
         for change in changes.iter().filter(|change| change.new.is_some()) {
             let mut next = change.path.split().map(|(parent, _)| parent);
-            while let Some(dir) = next.filter(|dir| !dir.is_root() && !found.contains_key(dir)) {
+            while let Some(dir) = next.filter(|dir| !found.contains_key(dir)) {
                 found.insert(dir.clone(), self.directory_mode(&dir));
                 next = dir.split().map(|(parent, _)| parent);
             }

@@ -96,7 +96,7 @@ pub(super) struct Draft {
 impl Draft {
     /// Is this path in a directory whose content must stay?
     pub(super) fn is_blocked(&self, path: &RelPath) -> bool {
-        !self.blocked.is_empty() && self.blocked.iter().any(|blocked| path.starts_with(blocked))
+        self.blocked.iter().any(|blocked| path.starts_with(blocked))
     }
 
     /// Does something below this directory stay because the checkpoint says nothing about it?
@@ -243,7 +243,7 @@ impl Planner<'_> {
 
     fn take(&self, change: &Change, draft: &mut Draft) -> Result<()> {
         let path = &change.path;
-        if draft.blocked.iter().any(|blocked| path.starts_with(blocked)) {
+        if draft.is_blocked(path) {
             return Ok(());
         }
         if self.is_to_be_kept(path) {
