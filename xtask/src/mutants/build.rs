@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::parts::{PARTS, Part};
+use super::parts::{PACKAGES, PROGRAMS};
 use super::switch::{self, Mutant, Owner};
 use super::{Lab, Result};
 
@@ -24,9 +24,7 @@ pub struct Built {
 /// A test program.
 #[derive(Deserialize)]
 pub struct Program {
-    package_id: String,
     manifest_path: PathBuf,
-    target: Target,
     profile: Profile,
     executable: Option<PathBuf>,
 }
@@ -34,12 +32,6 @@ pub struct Program {
 #[derive(Deserialize)]
 struct Profile {
     test: bool,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    kind: Vec<String>,
-    name: String,
 }
 
 /// What cargo says, one a line.
@@ -83,20 +75,10 @@ struct Expansion {
 }
 
 impl Built {
-    /// The programs with the tests of a part, and where they are run.
-    pub fn programs(&self, part: &Part) -> Vec<(PathBuf, PathBuf)> {
-        let packages = part.packages.iter().map(|package| format!("#{package}@"));
-        let packages: Vec<String> = packages.collect();
-        let is_asked = |program: &&Program| {
-            let Target { kind, name } = &program.target;
-            let asked = part.programs.iter().any(|asked| match kind[0].as_str() {
-                kind @ ("bin" | "test") => *asked == format!("--{kind}={name}"),
-                _ => *asked == "--lib",
-            });
-            let is_here = packages.iter().any(|package| program.package_id.contains(package));
-            asked && program.profile.test && is_here
-        };
-        let found = self.programs.iter().filter(is_asked).filter_map(|program| {
+    /// The programs with tests, and where they are run.
+    pub fn programs(&self) -> Vec<(PathBuf, PathBuf)> {
+        let tests = self.programs.iter().filter(|program| program.profile.test);
+        let found = tests.filter_map(|program| {
             let directory = program.manifest_path.parent()?;
             Some((program.executable.clone()?, directory.to_owned()))
         });
@@ -105,8 +87,8 @@ impl Built {
 }
 
 impl Lab {
-    /// Builds the tests of these parts with these mutants, numbered from 1.
-    pub fn build(&self, parts: &[&Part], mutants: &[&Mutant]) -> Result<Built> {
+    /// Builds the tests with these mutants, numbered from 1.
+    pub fn build(&self, mutants: &[&Mutant]) -> Result<Built> {
         let mut sources = Sources::read(self, mutants)?;
         let mut built = Built::default();
         // Those whose switch does not compile, although they might.
@@ -115,7 +97,7 @@ impl Lab {
             let without: BTreeSet<usize> = left_out.union(&built.unviable).copied().collect();
             built.switched = sources.write(self, mutants, &without, &mut built.unviable)?;
             eprintln!("── one build with {} mutants", built.switched.len());
-            let errors = match self.programs(parts)? {
+            let errors = match self.programs()? {
                 Ok(programs) => return Ok(Built { programs, ..built }),
                 Err(errors) => errors,
             };
@@ -143,19 +125,11 @@ impl Lab {
         }
     }
 
-    /// Builds the tests of these parts; returns their programs, or what is wrong.
-    fn programs(
-        &self,
-        parts: &[&Part],
-    ) -> Result<std::result::Result<Vec<Program>, Vec<Diagnostic>>> {
+    /// Builds the tests; returns their programs, or what is wrong.
+    fn programs(&self) -> Result<std::result::Result<Vec<Program>, Vec<Diagnostic>>> {
         let mut cargo = self.cargo()?;
         cargo.args(["test", "--no-run", "--quiet", "--message-format=json"]);
-        // All packages each time, or what they share would be built with other features.
-        let packages: BTreeSet<&str> =
-            PARTS.iter().flat_map(|part| part.packages).copied().collect();
-        let programs: BTreeSet<&str> =
-            parts.iter().flat_map(|part| part.programs).copied().collect();
-        cargo.args(packages.iter().map(|package| format!("--package={package}"))).args(programs);
+        cargo.args(PACKAGES.map(|package| format!("--package={package}"))).args(PROGRAMS);
         let output = cargo.output()?;
         let (mut programs, mut errors) = (Vec::new(), Vec::new());
         for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

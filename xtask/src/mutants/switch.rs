@@ -15,11 +15,29 @@ use syn::{BinOp, Block, Expr, Signature};
 /// The environment variable that says which mutant is on.
 pub const VARIABLE: &str = "HERMA_MUTANT";
 
+/// The environment variable that names a file to which every mutant that is met is written.
+pub const MET: &str = "HERMA_MUTANTS_MET";
+
 /// What the crates of the clone are given.
 pub const MUTANT_IS: &str = r#"
 #[doc(hidden)]
 pub(crate) fn mutant_is(number: usize) -> bool {
-    static CHOSEN: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
+    use std::collections::HashSet;
+    use std::io::Write;
+    use std::sync::{Mutex, OnceLock};
+    static CHOSEN: OnceLock<Option<usize>> = OnceLock::new();
+    static MET: OnceLock<Option<Mutex<(HashSet<usize>, std::fs::File)>>> = OnceLock::new();
+    let open = || {
+        let file = std::env::var_os("HERMA_MUTANTS_MET")?;
+        let file = std::fs::OpenOptions::new().append(true).open(file).ok()?;
+        Some(Mutex::new((HashSet::new(), file)))
+    };
+    if let Some(met) = MET.get_or_init(open)
+        && let Ok(mut met) = met.lock()
+        && met.0.insert(number)
+    {
+        let _ = met.1.write_all(format!("{number}\n").as_bytes());
+    }
     let read = || std::env::var("HERMA_MUTANT").ok()?.parse().ok();
     *CHOSEN.get_or_init(read) == Some(number)
 }

@@ -1,5 +1,6 @@
-//! Runs the tests of a part with one mutant switched on, until the first one fails.
+//! Runs the tests that meet a mutant with it switched on, until the first one fails.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
@@ -8,40 +9,25 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, prlimit};
 
-use super::switch::VARIABLE;
+use super::switch::{MET, VARIABLE};
 use crate::Result;
 
 /// Tests that take less get this long.
 const MIN_LIMIT: Duration = Duration::from_secs(30);
+/// So long a test may take by itself.
+const MAX_ALONE: Duration = Duration::from_secs(120);
 /// Some mutants never stop to ask for memory.
 const MAX_MEMORY: u64 = 4 << 30;
 
-/// A mutant that the tests of its part do not notice is tried with all others, but for those that take seconds each.
-const ALL_BUT_LONG: &[&str] = &[
-    "--skip=authorship_model::",
-    "--skip=cleaning_crowd::",
-    "--skip=collect_attacks::of_two",
-    "--skip=collect_foreign::very_many",
-    "--skip=crafted::a_",
-    "--skip=defects_clock::",
-    "--skip=defects_upkeep::damaged",
-    "--skip=defects_volumes::a_volume",
-    "--skip=differential::what_git",
-    "--skip=interleavings::",
-    "--skip=limits_of_projects::",
-    "--skip=mounts::random",
-    "--skip=names::ten_thousand",
-    "--skip=oracle::",
-    "--skip=plain::",
-    "--skip=purge_elsewhere::savers",
-    "--skip=special::",
-    "--skip=step_properties::",
-    "--skip=store_files::no_damaged",
-];
+/// Of the tests that meet a mutant, the quickest are tried first, and so many of them
+const FIRST_TESTS: usize = 24;
+/// and, after these, as take so long together.
+const MAX_TESTING: Duration = Duration::from_secs(60);
 
 /// What the names of all such directories begin with.
 const SCRATCH: &str = "herma-mutants-";
@@ -53,7 +39,7 @@ fn place() -> PathBuf {
 }
 
 /// A directory for what the tests of one job write.
-pub fn scratch(job: usize) -> PathBuf {
+fn scratch(job: usize) -> PathBuf {
     place().join(format!("{SCRATCH}{}-{job}", std::process::id()))
 }
 
@@ -72,63 +58,136 @@ pub fn end_leftovers() -> Result<()> {
     Ok(())
 }
 
-/// The tests of a part.
+/// A test that passes without any mutant.
+struct Test {
+    program: usize,
+    name: String,
+    time: Duration,
+}
+
+/// The tests, and which of them meet which mutant.
 pub struct Trial {
     /// The programs, and the directories they are run in.
     programs: Vec<(PathBuf, PathBuf)>,
-    filters: &'static [&'static str],
-    limit: Duration,
+    /// By mutant; the quickest come first.
+    meeting: HashMap<usize, Vec<Arc<Test>>>,
 }
 
 impl Trial {
-    /// Runs them without any mutant, to see how long they take. They must pass.
-    pub fn prepare(
-        programs: Vec<(PathBuf, PathBuf)>,
-        filters: &'static [&'static str],
-        scratch: &Path,
-    ) -> Result<Self> {
-        let mut trial = Self { programs, filters, limit: Duration::from_secs(900) };
-        let begin = Instant::now();
-        match trial.run(0, scratch)? {
-            "missed" => trial.limit = (begin.elapsed() * 5).max(MIN_LIMIT),
-            _ => return Err("the tests fail without a mutant, too".into()),
+    /// Runs each test by itself, without a mutant, to see how long it takes and which mutants it meets.
+    pub fn prepare(programs: Vec<(PathBuf, PathBuf)>, jobs: usize) -> Result<Self> {
+        let mut tests = Vec::new();
+        for (number, (program, directory)) in programs.iter().enumerate() {
+            tests.extend(names(program, directory)?.into_iter().map(|name| (number, name)));
         }
-        Ok(trial)
+        let (queue, passed) = (Mutex::new(tests.into_iter()), Mutex::new(Vec::new()));
+        in_jobs(jobs, |scratch| {
+            let next = || queue.lock().ok()?.next();
+            while let Some((program, name)) = next() {
+                let begin = Instant::now();
+                let tests = [name.as_str()];
+                let (fate, met) = run(&programs[program], &tests, 0, MAX_ALONE, scratch)?;
+                let test = Test { program, name, time: begin.elapsed() };
+                match fate {
+                    "missed" => passed.lock().map_err(|e| e.to_string())?.push((test, met)),
+                    fate => eprintln!("   without a mutant: {fate} {}", test.name),
+                }
+            }
+            Ok(())
+        })?;
+        let mut passed = passed.into_inner()?;
+        passed.sort_by_key(|(test, _)| test.time);
+        let mut meeting = HashMap::<usize, Vec<Arc<Test>>>::new();
+        for (test, met) in passed {
+            let test = Arc::new(test);
+            for number in met {
+                meeting.entry(number).or_default().push(Arc::clone(&test));
+            }
+        }
+        Ok(Self { programs, meeting })
     }
 
     /// What comes of a mutant.
     pub fn run(&self, number: usize, scratch: &Path) -> Result<&'static str> {
-        match self.run_some(number, scratch, self.filters)? {
-            "missed" if !self.filters.is_empty() => self.run_some(number, scratch, ALL_BUT_LONG),
-            fate => Ok(fate),
-        }
-    }
-
-    fn run_some(&self, number: usize, scratch: &Path, which: &[&str]) -> Result<&'static str> {
-        let end = Instant::now() + self.limit;
-        for (program, directory) in &self.programs {
-            fs::create_dir_all(scratch)?;
-            // Some tests go on as nobody.
-            fs::set_permissions(scratch, Permissions::from_mode(0o1777))?;
-            let mut command = Command::new(program);
-            command.args(which).current_dir(directory).process_group(0);
-            command.env("CARGO_MANIFEST_DIR", directory).env("TMPDIR", scratch);
-            command.env(VARIABLE, number.to_string()).stdin(Stdio::null());
-            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-            let fate = watch(&mut child, end);
-            if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            child.wait()?;
-            end_all_in(scratch)?;
-            fs::remove_dir_all(scratch)?;
-            match fate? {
-                "missed" => {}
-                fate => return Ok(fate),
+        let Some(tests) = self.meeting.get(&number) else { return Ok("missed") };
+        let (first, rest) = tests.split_at(tests.len().min(FIRST_TESTS));
+        let mut time = Duration::ZERO;
+        let rest = rest.iter().take_while(|test| {
+            time += test.time;
+            time <= MAX_TESTING
+        });
+        for tests in [first.iter().collect::<Vec<_>>(), rest.collect()] {
+            for (at, program) in self.programs.iter().enumerate() {
+                let mine = tests.iter().filter(|test| test.program == at);
+                let limit = mine.clone().map(|test| test.time).sum::<Duration>() * 5 + MIN_LIMIT;
+                let names: Vec<&str> = mine.map(|test| test.name.as_str()).collect();
+                match run(program, &names, number, limit, scratch)?.0 {
+                    "missed" => {}
+                    fate => return Ok(fate),
+                }
             }
         }
         Ok("missed")
     }
+}
+
+/// The names of the tests in a program.
+fn names(program: &Path, directory: &Path) -> Result<Vec<String>> {
+    let mut command = Command::new(program);
+    let output = command.args(["--list", "--format=terse"]).current_dir(directory).output()?;
+    let names = String::from_utf8(output.stdout)?;
+    Ok(names.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+/// Has so many threads do `work`, each with a directory of its own.
+pub fn in_jobs(jobs: usize, work: impl Fn(&Path) -> Result<()> + Sync) -> Result<()> {
+    let work = |job| work(&scratch(job)).map_err(|error| error.to_string());
+    let work = &work;
+    std::thread::scope(|scope| {
+        let jobs: Vec<_> = (0..jobs).map(|job| scope.spawn(move || work(job))).collect();
+        for job in jobs {
+            job.join().map_err(|_| "a job panicked")??;
+        }
+        Ok(())
+    })
+}
+
+/// Runs some tests of a program with a mutant switched on, until the first one fails. Returns what came of it, and which
+/// mutants were met.
+fn run(
+    (program, directory): &(PathBuf, PathBuf),
+    tests: &[&str],
+    number: usize,
+    limit: Duration,
+    scratch: &Path,
+) -> Result<(&'static str, Vec<usize>)> {
+    if tests.is_empty() {
+        return Ok(("missed", Vec::new()));
+    }
+    fs::create_dir_all(scratch)?;
+    let met = scratch.join("met");
+    fs::write(&met, "")?;
+    // Some tests go on as nobody.
+    fs::set_permissions(scratch, Permissions::from_mode(0o1777))?;
+    fs::set_permissions(&met, Permissions::from_mode(0o666))?;
+    let mut command = Command::new(program);
+    command.arg("--exact").args(tests).current_dir(directory).process_group(0);
+    command.env("CARGO_MANIFEST_DIR", directory).env("TMPDIR", scratch);
+    if number == 0 {
+        command.env(MET, &met);
+    }
+    command.env(VARIABLE, number.to_string()).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let fate = watch(&mut child, Instant::now() + limit);
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    child.wait()?;
+    end_all_in(scratch)?;
+    let met = fs::read_to_string(&met).unwrap_or_default();
+    fs::remove_dir_all(scratch)?;
+    let met: BTreeSet<usize> = met.lines().filter_map(|line| line.parse().ok()).collect();
+    Ok((fate?, met.into_iter().collect()))
 }
 
 /// Waits for the end of a program, for the first of its tests that fails, or for its time to be over.
@@ -136,7 +195,7 @@ fn watch(child: &mut Child, end: Instant) -> Result<&'static str> {
     let limit = Rlimit { current: Some(MAX_MEMORY), maximum: Some(MAX_MEMORY) };
     prlimit(Pid::from_raw(child.id().cast_signed()), Resource::Data, limit)?;
     let output = BufReader::new(child.stdout.take().ok_or("no output")?);
-    let failed = std::sync::Arc::new(AtomicBool::new(false));
+    let failed = Arc::new(AtomicBool::new(false));
     let seen = failed.clone();
     // Not waited for: what a test left behind may hold the other end.
     std::thread::spawn(move || {
