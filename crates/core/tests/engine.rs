@@ -71,6 +71,7 @@ mod engine {
     mod purge_elsewhere;
     mod purge_litter;
     mod repair;
+    mod restore_guards;
     mod reviewed;
     mod round_trip;
     mod rule_interleavings;

@@ -2,7 +2,7 @@
 
 use herma_agents::Agent;
 use herma_agents::install::{Note, Scope};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{command, installed, other_command, places, target, uninstalled};
 
@@ -42,14 +42,14 @@ fn what_others_added_after_us_stays() {
     data["hooks"]["PreToolUse"]
         .as_array_mut()
         .unwrap()
-        .push(serde_json::json!({"hooks": [{"type": "command", "command": "theirs"}]}));
-    data["permissions"] = serde_json::json!({"allow": ["Bash"]});
+        .push(json!({"hooks": [{"type": "command", "command": "theirs"}]}));
+    data["permissions"] = json!({"allow": ["Bash"]});
     // As the agent itself writes its file.
     let theirs = serde_json::to_string_pretty(&data).unwrap();
     let left: Value = serde_json::from_str(&uninstalled(&target, &theirs).unwrap()).unwrap();
     assert_eq!(
         left,
-        serde_json::json!({
+        json!({
             "a": 1,
             "permissions": {"allow": ["Bash"]},
             "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "theirs"}]}]}
@@ -109,11 +109,29 @@ fn codex_entries_behind_ours_keep_their_place() {
     let left: Value = serde_json::from_slice(&edited.after.unwrap()).unwrap();
     assert_eq!(
         left,
-        serde_json::json!({"hooks": {"PreToolUse": [
+        json!({"hooks": {"PreToolUse": [
             {"hooks": []},
             {"hooks": [{"type": "command", "command": "theirs"}]}
         ]}})
     );
+}
+
+#[test]
+fn codex_handlers_in_a_group_with_ours_keep_their_place() {
+    let target = target(Agent::Codex);
+    let line = command().line(Agent::Codex, None);
+    let handler = |line: &str| json!({"type": "command", "command": line});
+    for (before, after, notes) in [
+        (vec![handler("a"), handler(&line), handler("b")], vec!["a", ":", "b"], 1),
+        (vec![handler("a"), handler("b"), handler(&line)], vec!["a", "b"], 0),
+    ] {
+        let before = json!({"hooks": {"PreToolUse": [{"hooks": before}]}}).to_string();
+        let edited = target.file.uninstall(before.as_bytes()).unwrap();
+        let left: Value = serde_json::from_slice(&edited.after.unwrap()).unwrap();
+        let after: Vec<Value> = after.into_iter().map(handler).collect();
+        assert_eq!(left, json!({"hooks": {"PreToolUse": [{"hooks": after}]}}));
+        assert_eq!(edited.notes.len(), notes);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Hermes, whose YAML is edited by lines.
 
 use herma_agents::Agent;
-use herma_agents::install::Target;
+use herma_agents::install::{InstallError, Target};
 use serde_json::Value;
 
 use super::{assert_round_trip, command, installed, target, uninstalled};
@@ -82,6 +82,15 @@ fn what_cannot_be_edited_for_sure_is_refused() {
         let refused = hermes().file.install(Some(text.as_bytes()), &command());
         assert!(refused.is_err(), "{name}: {refused:?}");
     }
+}
+
+/// What is between our marks there is the user's text.
+#[test]
+fn marks_within_a_text_of_the_users_are_not_edited() {
+    let before = "note: |\n  # >>> herma\n  mine\n  # <<< herma\nmodel: x\n";
+    assert!(matches!(hermes().file.uninstall(before.as_bytes()), Err(InstallError::Unsure)));
+    let installed = hermes().file.install(Some(before.as_bytes()), &command());
+    assert!(matches!(installed, Err(InstallError::Unsure)));
 }
 
 #[test]

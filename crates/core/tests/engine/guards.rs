@@ -19,7 +19,7 @@ use super::project::{TestProject, engine};
 use super::steps::of_steps;
 
 /// Leaves a restore half done: its journal says that it was on its way to the newest checkpoint.
-fn interrupt(p: &TestProject) {
+pub fn interrupt(p: &TestProject) {
     let newest = p.find("@").id;
     interrupt_between(p, newest, newest);
 }

@@ -162,15 +162,19 @@ fn a_checkpoint_of_hermes_opens_no_private_file_to_others() {
     p.chmod("changed.txt", 0o600);
     p.chmod("closed", 0o700);
     p.chmod("tool", 0o700);
+    p.write("text", "no tool\n");
+    p.chmod("text", 0o640);
     world.hermes.take(&p.root, "first").unwrap();
     p.write("changed.txt", "two\n");
     p.chmod("tool", 0o600);
+    p.chmod("text", 0o751);
     p.restore("1");
     assert_eq!(p.read("changed.txt"), "one\n");
     assert_eq!(p.mode("same.txt"), 0o600);
     assert_eq!(p.mode("changed.txt"), 0o600);
     assert_eq!(p.mode("closed"), 0o700);
     assert_eq!(p.mode("tool"), 0o700, "only the bit Hermes knows comes back");
+    assert_eq!(p.mode("text"), 0o640, "or goes");
 }
 
 #[test]
@@ -296,6 +300,8 @@ fn a_nested_repository_hermes_knew_only_by_its_commit_stays_as_it_is() {
     p.restore(&format!("id:{id}"));
     let by_name = p.restore_paths(&format!("id:{id}"), &["nested/file.txt"]);
     assert!(matches!(by_name, Err(Error::NotInCheckpoint { .. })), "{by_name:?}");
+    let both = p.restore_paths(&format!("id:{id}"), &["a.txt", "nested/file.txt"]);
+    assert_eq!(both.unwrap().kept[0].why, KeptWhy::NestedRepository);
     assert_eq!(p.read("nested/file.txt"), "changed\n");
     // Gone, it does not come back: its files were never in the store.
     p.remove("nested");

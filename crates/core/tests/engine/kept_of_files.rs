@@ -59,22 +59,27 @@ fn a_sparse_file_comes_back_with_its_holes() {
 #[test]
 fn setuid_and_setgid_bits_of_files_are_named_where_they_do_not_come_back() {
     let p = TestProject::new();
-    for (file, mode) in [("tool", 0o4755), ("shared", 0o2755), ("plain", 0o755)] {
+    for (file, mode) in
+        [("tool", 0o4755), ("shared", 0o2755), ("plain", 0o755), ("dropped", 0o4755)]
+    {
         p.write(file, "old\n");
         p.chmod(file, mode);
     }
     let receipt = p.project().receipt(&p.save("first").checkpoint).unwrap();
     let named: Vec<_> = receipt.left_out.iter().map(|l| l.path.to_string()).collect();
-    assert_eq!(named, ["shared", "tool"]);
-    assert_eq!(receipt.summary.left_out.get(&Reason::Identity), Some(&2));
+    assert_eq!(named, ["dropped", "shared", "tool"]);
+    assert_eq!(receipt.summary.left_out.get(&Reason::Identity), Some(&3));
     assert!(!receipt.summary.is_partial());
     p.remove("tool");
     p.remove("plain");
     p.write("shared", "new\n");
     p.chmod("shared", 0o2755);
+    p.write("dropped", "new\n");
+    p.chmod("dropped", 0o755);
     let restored = p.restore("1");
     let kept: Vec<_> = restored.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
-    assert_eq!(kept, [("tool".to_owned(), KeptWhy::NotHeld(Lack::Identity))]);
+    let lost = KeptWhy::NotHeld(Lack::Identity);
+    assert_eq!(kept, [("dropped".to_owned(), lost), ("tool".to_owned(), lost)]);
     assert_eq!(["tool", "shared", "plain"].map(|file| p.mode(file)), [0o755, 0o2755, 0o755]);
     p.undo().unwrap();
     assert!(!p.exists("tool"));

@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use herma_core::engine::NoProgress;
+use herma_core::records::step::outside::Outside;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::{Step, StepChoice, StepEnd, StepKind, StepStart};
 use herma_core::{
@@ -130,7 +131,7 @@ fn an_undo_of_a_step_that_did_both_names_what_stays_gone() {
 fn a_step_does_not_repeat_what_the_checkpoint_before_it_says_was_left_out() {
     let p = project();
     let changed = step(&p, || p.write("a.txt", "two\n"));
-    assert_eq!(changed.outside, Default::default());
+    assert_eq!(changed.outside, Outside::default());
 }
 
 #[test]

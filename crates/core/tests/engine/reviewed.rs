@@ -9,7 +9,7 @@ use super::child;
 use super::project::TestProject;
 
 /// Does something at the moment a stage begins.
-struct When<F: Fn() + Sync>(Stage, F);
+pub(super) struct When<F: Fn() + Sync>(pub Stage, pub F);
 
 impl<F: Fn() + Sync> Progress for When<F> {
     fn stage(&self, stage: Stage) {

@@ -156,10 +156,6 @@ impl Lines {
         let mut at = header + 1;
         let mut removed = false;
         while at < self.block_end(header + 1, 0) {
-            if indent_of(&self.lines[at]) != indent || is_blank(&self.lines[at]) {
-                at += 1;
-                continue;
-            }
             let end = self.block_end(at + 1, indent);
             let taken = self.remove_items(at + 1..end);
             removed |= taken > 0;

@@ -204,6 +204,11 @@ impl Blind {
 
 #[cfg(test)]
 mod tests {
+    use herma_worktree::present::{Recent, ScanOptions, ScanSettings, scan};
+    use herma_worktree::rules::ExcludeSettings;
+    use herma_worktree::saved::NothingSaved;
+    use herma_worktree::sink::HashOnly;
+
     use super::*;
 
     fn key(name: &str) -> Vec<u8> {
@@ -217,6 +222,36 @@ mod tests {
         assert_eq!(key("Caf\u{e9}"), key("cafe\u{301}"));
         assert_eq!(key("\u{17f}"), key("S"), "a long s");
         assert_ne!(key("cafe"), key("caf\u{e9}"));
+    }
+
+    #[test]
+    fn new_names_are_held_against_each_other_and_against_those_that_are_there() {
+        let place = tempfile::tempdir().unwrap();
+        let root = &Dir::open(place.path()).unwrap();
+        let sub = root.ensure_dir("sub", 0o755).unwrap();
+        for name in ["readme", "other"] {
+            sub.create_new(name).unwrap();
+        }
+        let excludes = &ExcludeSettings::default();
+        let settings =
+            ScanSettings { max_file_size: None, excludes, threads: 1, quick_check_from: 0 };
+        let options = ScanOptions {
+            root,
+            settings,
+            cache: None,
+            saved: &NothingSaved,
+            rehash: false,
+            only_in: None,
+            recent: Recent::default(),
+            held: None,
+            cancelled: &|_| false,
+        };
+        let present = scan(options, &HashOnly).unwrap();
+        let names = BTreeSet::from([&b"README"[..], b"new", b"other"]);
+        let found = find_alike(&BTreeMap::from([(&b"sub"[..], names)]), &present.cache);
+        let found: Vec<_> =
+            found.iter().map(|alike| (&alike.present[..], &alike.new[..])).collect();
+        assert_eq!(found, [(&[b"readme".to_vec()][..], &[&b"README"[..]][..])]);
     }
 
     #[test]

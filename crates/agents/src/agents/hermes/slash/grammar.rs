@@ -215,6 +215,7 @@ mod tests {
             ("/rollback", Request::List),
             ("  /rollback  ", Request::List),
             ("rollback", Request::List),
+            ("/rollback list", Request::List),
             ("/rollback@herma_bot 2", restore_of("2", &[], false)),
             ("/rollback 1", restore_of("1", &[], false)),
             ("/rollback 7f2c1ab", restore_of("7f2c1ab", &[], false)),

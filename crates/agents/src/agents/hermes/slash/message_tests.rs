@@ -145,3 +145,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_address_that_calls_nobody_is_as_it_was() {
+    let (mail, call) = ("me@example.org", "@everyone");
+    for platform in [Platform::Discord, Platform::Slack] {
+        assert_eq!(platform.spelled(mail), mail);
+        assert_ne!(platform.spelled(call), call);
+    }
+    assert_eq!(Platform::Plain.spelled(call), call);
+}
