@@ -55,10 +55,10 @@ fn a_plan_says_which_mode_a_file_has_and_gets_and_a_shared_directory_stays_share
     p.write("tool", "1\n");
     p.write("shared/file", "1\n");
     p.chmod("shared", 0o2775);
-    p.save("first");
+    let first = p.save("first").checkpoint.id.to_hex();
     for (path, from, to) in [("tool", 0o755, 0o644), ("shared", 0o2700, 0o2775)] {
         p.chmod(path, from);
-        let plan = p.restore("1").plan;
+        let plan = p.restore(&first).plan;
         let kinds: Vec<ActionKind> = plan.actions.iter().map(|action| action.kind).collect();
         assert_eq!((kinds, plan.receipt_damaged), (vec![ActionKind::Mode { from, to }], false));
         assert_eq!(p.mode(path), to);
