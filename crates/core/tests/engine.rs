@@ -20,7 +20,7 @@ mod engine {
     mod cleaning_crowd;
     mod cleaning_plans;
     mod collect_attacks;
-    mod collect_damage;
+    pub mod collect_damage;
     mod collect_foreign;
     mod craft;
     mod crafted;

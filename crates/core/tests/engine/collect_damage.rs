@@ -1,6 +1,7 @@
 //! Collection in a store that is damaged: nothing is removed, the damage is named, and what is whole stays
 //! whole.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -10,6 +11,7 @@ use herma_core::{ObjectId, Spec};
 use herma_store::gc::Thoroughness;
 use herma_testkit::{Bounded, git};
 
+use super::child;
 use super::project::TestProject;
 use super::upkeep::{Saves, clean, collect, git_line, names_below, overwrite, pack_with, packs};
 
@@ -30,7 +32,7 @@ fn pack_all(p: &TestProject) -> PathBuf {
 }
 
 /// Turns a pack into loose objects.
-fn explode(p: &TestProject, pack: &PathBuf) {
+pub fn explode(p: &TestProject, pack: &PathBuf) {
     let aside = p.base().join("aside.pack");
     std::fs::rename(pack, &aside).unwrap();
     std::fs::remove_file(pack.with_extension("idx")).unwrap();
@@ -64,6 +66,25 @@ fn damage(pack: &PathBuf) {
         *byte ^= 0xff;
     }
     overwrite(pack, &bytes);
+}
+
+/// What was not seen would be taken for dead.
+#[test]
+fn a_pack_that_may_not_be_read_ends_a_collection() {
+    if child::is_run_as_nobody(
+        "engine::collect_damage::a_pack_that_may_not_be_read_ends_a_collection",
+    ) {
+        return;
+    }
+    let p = TestProject::new();
+    let saves = Saves::make(&p, 2);
+    let pack = pack_with(&p, &saves.0[0].0.to_hex());
+    let set = |mode| std::fs::set_permissions(&pack, std::fs::Permissions::from_mode(mode));
+    set(0o000).unwrap();
+    let ended = p.engine.collect(Thoroughness::Full, false, &NoProgress);
+    set(0o400).unwrap();
+    assert!(ended.is_err(), "{ended:?}");
+    saves.check(&p);
 }
 
 #[test]

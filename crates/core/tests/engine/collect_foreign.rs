@@ -126,6 +126,55 @@ fn files_that_are_no_packs_harm_nothing_and_a_kept_pack_is_kept() {
     saves.check(&p);
 }
 
+#[test]
+fn a_kept_pack_stays_though_nothing_in_it_is_needed_and_it_is_damaged() {
+    for is_damaged in [false, true] {
+        let p = TestProject::new();
+        p.write("a.txt", super::cleaning::text(1, 30));
+        let dropped = p.save("dropped").checkpoint;
+        let kept = pack_with(&p, &dropped.id.to_hex());
+        std::fs::write(kept.with_extension("keep"), "").unwrap();
+        let saves = Saves::make(&p, 2);
+        p.project().drop_checkpoint(&dropped).unwrap();
+        if is_damaged {
+            let bytes = std::fs::read(&kept).unwrap();
+            overwrite(&kept, &bytes[..bytes.len() / 2]);
+        }
+        assert_eq!(collect(&p).collected.damaged, [""; 0]);
+        assert!(kept.exists(), "damaged: {is_damaged}");
+        saves.check(&p);
+    }
+}
+
+#[test]
+fn what_is_missing_of_an_older_checkpoint_of_hermes_hurts_its_ref() {
+    let Some((_env, _hermes, p, ids)) = made_by_hermes() else { return };
+    let blob = git_line(&p, &["rev-parse", &format!("{}:a.txt", ids[0])]);
+    std::fs::remove_file(loose(&p, &blob)).unwrap();
+    let damaged = collect(&p).collected.damaged;
+    assert_eq!(damaged, [format!("refs/hermes/{}", project_hash(&p.root))]);
+}
+
+/// Names that are the same elsewhere tell what a content may be like.
+#[test]
+fn a_file_that_moved_and_changed_a_little_takes_little_room() {
+    let p = TestProject::new();
+    let mut data = herma_testkit::random::Random::new(1).bytes(100_000);
+    p.write("old/place/data.bin", &data);
+    for number in 0..1000 {
+        p.write(&format!("many/{number}"), format!("{number}"));
+    }
+    p.save("first");
+    p.remove("old");
+    p.write("many/1", "one more directory");
+    data[50_000] ^= 1;
+    p.write("new/data.bin", &data);
+    p.save("second");
+    collect(&p);
+    let total: u64 = packs(&p).iter().map(|pack| pack.metadata().unwrap().len()).sum();
+    assert!(total < 150_000, "{total}");
+}
+
 /// Git puts a pack into place before its index, and does not know our locks.
 #[test]
 fn a_pack_that_git_is_just_putting_into_place_is_left_there() {

@@ -11,6 +11,7 @@ use herma_testkit::hermes::{HermesStore, project_hash};
 use herma_testkit::tree::Tree;
 use herma_worktree::reason::Reason;
 
+use super::collect_damage::explode;
 use super::project::{TestProject, engine};
 use super::purge::{all_trees, blob, is_stored, path, plan, purge, purge_with, request};
 use super::upkeep::{collect, make, pack_with, packs, save_at};
@@ -35,6 +36,7 @@ fn the_same_content_at_another_path_is_named_and_goes_only_on_request() {
     assert_eq!((first.gone, first.remaining.len()), (0, 1));
     let newest = format!("refs/herma/{}/00000002", p.project().id());
     assert_eq!(first.needed_by, [newest]);
+    assert!(p.engine.interrupted_purge().unwrap().is_none(), "what is needed is not to go");
     assert!(is_stored(&p, &id));
 
     // The path alone finds the content no more; the copy is a path of its own by now.
@@ -132,6 +134,23 @@ fn what_dropped_checkpoints_left_in_packs_and_in_the_trash_goes() {
     assert!(!is_stored(&p, &in_pack));
     assert_eq!(std::fs::read_dir(p.store().join("herma/trash")).unwrap().count(), 0);
     assert_eq!(all_trees(&p), [p.tree()]);
+}
+
+#[test]
+fn what_dropped_checkpoints_left_in_loose_objects_goes() {
+    let p = TestProject::new();
+    p.write("key", "one secret\n");
+    p.save("one");
+    let id = blob(&p, &p.find("@"), "key");
+    let pack = pack_with(&p, &id);
+    p.remove("key");
+    p.save("two");
+    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    explode(&p, &pack);
+    assert!(is_stored(&p, &id));
+    let purged = purge(&p, &["key"]);
+    assert_eq!((purged.plan.checkpoints, purged.plan.dropped, purged.gone), (0, 1, 1));
+    assert!(!is_stored(&p, &id));
 }
 
 /// Hermes's own checkpoints are loose objects; those of Herma may follow.

@@ -123,6 +123,7 @@ fn a_pack_without_an_index_stays_and_is_named_while_it_may_be_the_only_copy() {
     let damaged = format!("refs/herma/{}/00000004", p.project().id());
     assert!(purged.damaged.contains(&damaged), "{:?}", purged.damaged);
     assert!(orphan.exists());
+    assert!(p.engine.interrupted_purge().unwrap().is_some(), "it may hold the secret");
 }
 
 #[test]
