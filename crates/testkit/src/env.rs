@@ -128,7 +128,7 @@ impl TestEnv {
             ("HERMA_NO_BACKGROUND".into(), "1".into()),
         ];
         // The second keeps the counters of a coverage build out of the test's directories, the third says which mutant it is.
-        for kept in ["PATH", "LLVM_PROFILE_FILE", "HERMA_MUTANT"] {
+        for kept in ["PATH", "LLVM_PROFILE_FILE", "HERMA_MUTANT", "HERMA_MUTANTS_MET"] {
             variables.extend(std::env::var_os(kept).map(|value| (kept.into(), value)));
         }
         variables.extend(self.extra.iter().cloned());
