@@ -141,10 +141,10 @@ impl Lengths {
                 }
                 // What cannot be read is no reason to keep or to drop anything.
                 let entries = readable(objects.read_tree(&tree))?.unwrap_or_default();
-                let parts = entries.iter().filter_map(|entry| match entry.mode {
-                    EntryMode::Nested => None,
-                    EntryMode::Directory => Some(found.tree(entry.id)),
-                    _ => Some(found.piece(entry.id).0),
+                let parts = entries.iter().map(|entry| match entry.mode {
+                    EntryMode::Directory => found.tree(entry.id),
+                    // Another repository's commit takes no room here.
+                    _ => found.piece(entry.id).0,
                 });
                 let parts = parts.collect();
                 found.shares.set_parts(piece, parts);

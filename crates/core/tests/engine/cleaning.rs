@@ -2,15 +2,18 @@
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
-use herma_core::cleanup::{CleanRequest, Cleaned, Limits, Orphans};
+use herma_core::cleanup::{CleanRequest, Cleaned, Due, Limits, Orphans, Rule};
 use herma_core::engine::{NoProgress, Progress, Stage};
+use herma_core::steps::StepChoice;
 use herma_core::types::settings::Keeping;
 use herma_core::{SaveOptions, Settings};
 use herma_store::gc::Thoroughness;
 use herma_testkit::random::Random;
 
 use super::project::TestProject;
+use super::upkeep::{DAY, packs, with_clock};
 
 /// What every store keeps for a full disk.
 const RESERVE: u64 = 64 << 10;
@@ -133,6 +136,7 @@ fn the_count_limit_keeps_the_newest_and_what_was_pinned_or_named() {
     project.project().name(&second, "good").unwrap();
     let cleaned = clean(&project, Limits { max_snapshots: Some(5), ..Limits::default() });
     assert_eq!(cleaned.dropped.len(), 7);
+    assert_eq!([Rule::Count, Rule::Stale].map(|rule| cleaned.projects_by(rule)), [1, 0]);
     let reasons: Vec<String> =
         project.list().iter().map(|checkpoint| checkpoint.reason.to_string()).collect();
     assert_eq!(reasons, ["11", "10", "9", "1", "0"]);
@@ -238,4 +242,90 @@ fn a_collection_writes_nothing_that_it_throws_away() {
         assert_eq!(merging.most.into_inner(), cleaned.collected.merged, "nothing is thrown away");
     }
     project.fsck();
+}
+
+#[test]
+fn a_save_says_that_cleaning_is_due_once_a_quarter_more_are_kept_than_may_be() {
+    let keeping = Keeping { max_snapshots: Some(4), auto_prune: false, ..Keeping::default() };
+    for pinned in [0, 2] {
+        let p = TestProject::with(Settings { keeping, ..Settings::default() });
+        let dues: Vec<_> = (0..6)
+            .map(|number| {
+                p.write("a", number.to_string());
+                let saved = p.save("one more");
+                if number < pinned {
+                    p.project().pin(&saved.checkpoint).unwrap();
+                }
+                saved.due
+            })
+            .collect();
+        let last = (pinned == 0).then_some(Due::Count);
+        assert_eq!(dues, [None, None, None, None, None, last], "what is pinned stays anyway");
+    }
+}
+
+#[test]
+fn a_step_under_way_is_forgotten_with_its_checkpoint_once_nobody_can_end_it() {
+    let (p, clock) = with_clock(Settings::default());
+    p.write("a", "1");
+    p.begin("claude", "bash");
+    p.step("codex", || p.write("a", "2"));
+    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    let known = || {
+        clean(&p, Limits::default());
+        p.project().steps(&StepChoice::default()).unwrap().len()
+    };
+    assert_eq!(known(), 2);
+    clock.advance(30 * DAY);
+    assert_eq!(known(), 1);
+}
+
+#[test]
+fn archives_of_older_repositories_go_by_age() {
+    let (p, clock) = with_clock(Settings::default());
+    p.write("a", "1");
+    p.save("first");
+    let base = p.store().parent().unwrap().to_owned();
+    let archives = [("legacy-20260101-000000", 8), ("legacy-20260102-000000", 6)];
+    for (name, days) in archives {
+        std::fs::create_dir_all(base.join(name).join("stray")).unwrap();
+        let seconds = (clock.seconds() - days * DAY) as u64;
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        std::fs::File::open(base.join(name)).unwrap().set_modified(time).unwrap();
+    }
+    let limits = Limits { retention_days: Some(7), ..Limits::default() };
+    let request = CleanRequest { limits, attended: true, clock_is_right: true };
+    let cleaned = p.engine.clean(&request, &NoProgress).unwrap();
+    assert_eq!(cleaned.archives, 1);
+    assert_eq!(archives.map(|(name, _)| base.join(name).exists()), [false, true]);
+}
+
+#[test]
+fn what_came_after_it_was_counted_is_not_cleared() {
+    let p = TestProject::new();
+    p.write("a", "1");
+    p.save("first");
+    let counted = p.engine.count_checkpoints().unwrap();
+    assert_eq!(counted, [(p.project().id().clone(), 1)].into());
+    p.write("a", "2");
+    p.save("second");
+    assert!(p.engine.clear(Some(&counted)).is_err());
+    assert_eq!(p.list().len(), 2);
+    let counted = p.engine.count_checkpoints().unwrap();
+    assert!(p.engine.clear(Some(&counted)).unwrap().deleted);
+    assert_eq!(p.list().len(), 0);
+}
+
+/// What is left of one that goes is written again: the smaller the packs, the less.
+#[test]
+fn a_store_that_may_not_be_large_has_packs_that_are_not_either() {
+    let keeping = Keeping { max_total_size: Some(5 << 20), ..Keeping::default() };
+    let p = TestProject::with(Settings { keeping, ..Settings::default() });
+    for seed in 1..=4 {
+        p.write("data.bin", Random::new(seed).bytes(200_000));
+        p.save("one more");
+    }
+    gc(&p);
+    let sizes = packs(&p).into_iter().map(|pack| pack.metadata().unwrap().len());
+    assert!(sizes.clone().max().unwrap() < 300_000, "{:?}", sizes.collect::<Vec<_>>());
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use herma_core::engine::{NoProgress, Stage};
 use herma_core::restore::{ActionKind, KeptWhy, Lack, RestoreError, RestoreOptions};
 use herma_core::{Error, SaveOptions, Spec};
+use herma_worktree::present::ScanError;
 
 use super::child;
 use super::guards::interrupt;
@@ -104,6 +105,28 @@ fn a_link_that_takes_the_place_of_a_directory_meanwhile_stops_the_restore() {
     let stopped = project.restore_with(&target, &options, &When(Stage::Restoring, swap));
     assert!(matches!(stopped, Err(Error::Restore(RestoreError::Stopped { .. }))), "{stopped:?}");
     assert!(p.base().join("elsewhere/new").exists());
+}
+
+#[test]
+fn what_cannot_be_seen_any_more_after_a_restore_is_named() {
+    const NAME: &str =
+        "engine::restore_guards::what_cannot_be_seen_any_more_after_a_restore_is_named";
+    if child::is_run_as_nobody(NAME) {
+        return;
+    }
+    let p = TestProject::new();
+    p.write("debug.log", "left out\n");
+    p.write("sub/a", "1\n");
+    p.save("first");
+    p.write("sub/a", "2\n");
+    let project = p.project();
+    let target = project.find(&Spec::parse("1").unwrap()).unwrap();
+    let hide = When(Stage::Verifying, || p.chmod("sub", 0o000));
+    let hidden = project.restore_with(&target, &RestoreOptions::default(), &hide);
+    p.chmod("sub", 0o755);
+    let named = p.path("sub");
+    let is_named = matches!(&hidden, Err(Error::Scan(ScanError::Unreadable(at))) if *at == named);
+    assert!(is_named, "{hidden:?}");
 }
 
 #[test]

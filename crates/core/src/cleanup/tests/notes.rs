@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::Cleaned;
 use super::*;
 
 #[test]
@@ -64,6 +65,17 @@ fn over_says_by_how_much_and_what_must_stay() {
 #[test]
 fn sizes_of_any_magnitude_are_said() {
     assert_eq!(size(1023), "1023 bytes");
+    assert_eq!(size(1024), "1.0 KB");
     assert_eq!(size(1536), "1.5 KB");
     assert_eq!(size(u64::MAX), "16777216.0 TB");
+}
+
+#[test]
+fn only_a_store_that_is_larger_than_its_limit_is_over_it() {
+    let over_by = |limit: u64| {
+        let mut cleaned = Cleaned { bytes_after: 10, ..Cleaned::default() };
+        cleaned.note_size(limit);
+        cleaned.over.map(|over| over.bytes)
+    };
+    assert_eq!([9, 10, 0].map(over_by), [Some(1), None, None], "0 is no limit");
 }
