@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use herma_core::engine::{NoProgress, Stage};
 use herma_core::restore::{ActionKind, KeptWhy, Lack, RestoreError, RestoreOptions};
-use herma_core::{Error, SaveOptions, Spec};
+use herma_core::{Error, SaveOptions, Settings, Spec};
+use herma_testkit::crash::{self, Disk};
+use herma_testkit::faults::{self, Faults, Status};
 use herma_worktree::present::ScanError;
 
 use super::child;
 use super::guards::interrupt;
-use super::project::TestProject;
+use super::project::{TestProject, engine};
 use super::reviewed::{When, restore_while};
 
 #[test]
@@ -164,4 +166,46 @@ fn what_an_interrupted_restore_left_in_the_project_goes_unless_it_is_stored_nowh
     assert_eq!(there, [false, false, true]);
     p.project().continue_restore(&NoProgress).unwrap();
     assert_eq!(p.read(&only_copy), "nowhere else\n");
+}
+
+const HOME: &str = "HERMA_TEST_HOME";
+const ROOT: &str = "HERMA_TEST_ROOT";
+
+/// What is written down below.
+#[test]
+#[ignore = "run by the other"]
+fn worker() {
+    let path = |variable: &str| PathBuf::from(std::env::var_os(variable).unwrap());
+    let project = engine(&path(HOME), None, Settings::default()).project(&path(ROOT)).unwrap();
+    let target = project.find(&Spec::parse("1").unwrap()).unwrap();
+    project.restore_with(&target, &RestoreOptions::default(), &NoProgress).unwrap();
+}
+
+#[test]
+fn what_a_restore_changed_outlives_a_power_cut_once_it_is_over() {
+    if !faults::available() {
+        return;
+    }
+    let p = TestProject::new();
+    p.write("sub/changed", "1\n");
+    p.write("sub/gone", "1\n");
+    p.save("first");
+    p.write("sub/changed", "2\n");
+    p.remove("sub/gone");
+    p.write("more/new", "2\n");
+    let command = Faults::new(std::env::current_exe().unwrap())
+        .args(["--exact", "engine::restore_guards::worker", "--ignored"])
+        .env(HOME, p.home())
+        .env(ROOT, &p.root);
+    let (outcome, journal) = crash::record(&command, p.base());
+    assert_eq!(outcome.status, Status::Exited(0));
+    let restored = p.tree();
+    let mut disk = Disk::new(&journal);
+    for _ in journal.steps() {
+        disk.follow();
+    }
+    for seed in 0..32 {
+        disk.after_power_cut(seed).write_to(p.base());
+        assert_eq!(p.tree(), restored, "{seed}");
+    }
 }

@@ -100,7 +100,8 @@ fn what_the_rules_leave_out_stays_though_a_step_before_all_that_is_taken_back_ma
     let since = Some(p.save("without it").checkpoint);
     p.step("claude", || p.write("a.txt", "three\n"));
     p.write("made", "by the agent\n");
-    p.take_back(&TakeBack { since, ..TakeBack::default() });
+    let taken = p.take_back(&TakeBack { since, ..TakeBack::default() });
+    assert!(taken.plan.exact.is_some(), "it is nobody's work");
     assert_eq!((p.read("a.txt").as_str(), p.exists("made")), ("two\n", true));
 }
 
