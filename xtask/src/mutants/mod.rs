@@ -27,7 +27,6 @@ use std::time::Instant;
 use sha1::{Digest, Sha1};
 
 use crate::{Result, workspace};
-use parts::{PACKAGES, PROGRAMS};
 use results::Results;
 use switch::Mutant;
 use trial::Trial;
@@ -234,7 +233,7 @@ impl Lab {
         })
     }
 
-    /// Lets cargo-mutants try mutants. That the tests pass without them is known.
+    /// Lets cargo-mutants try mutants, each with the tests of its own package. That these pass without it is known.
     fn try_some(&self, mut others: HashSet<&str>, names: &[&str]) -> Result<()> {
         // The one way to leave some out that holds for all kinds of mutants: they are said to have been caught before.
         others.retain(|name| !names.contains(name));
@@ -244,10 +243,8 @@ impl Lab {
         fs::write(out.join("previously_caught.txt"), others.join("\n"))?;
         let mut command = self.mutants();
         command.args(["--in-place", "--iterate", "--no-config", "--workspace"]);
-        command.args(PACKAGES.iter().flat_map(|package| ["--test-package", *package]));
         command.args(parts::files());
-        command.args(["--baseline", "skip", "--timeout", "900", "--output"]);
-        command.arg(&self.place).arg("--").args(PROGRAMS);
+        command.args(["--baseline", "skip", "--timeout", "900", "--output"]).arg(&self.place);
         eprintln!("── {} mutants that cannot be switched", names.len());
         match command.status()?.code() {
             // All were caught, some were not, or some did not end.
