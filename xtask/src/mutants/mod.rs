@@ -215,6 +215,9 @@ impl Lab {
         for number in &built.unviable {
             results.add(&mutants[number - 1].name, "unviable", &self.commit)?;
         }
+        if built.switched.is_empty() {
+            return Ok(());
+        }
         let begin = Instant::now();
         let trial = Trial::prepare(built.programs(), jobs)?;
         eprintln!("── all tests by themselves took {:.1?}", begin.elapsed());
