@@ -24,9 +24,9 @@ const MAX_ALONE: Duration = Duration::from_secs(120);
 /// Some mutants never stop to ask for memory.
 const MAX_MEMORY: u64 = 4 << 30;
 
-/// Of the tests that meet a mutant, the quickest are tried first, and so many of them
+/// So many of the tests that meet a mutant are run first, the quickest.
 const FIRST_TESTS: usize = 24;
-/// and, after these, as take so long together.
+/// If these pass, more are run, until they would take longer than this together.
 const MAX_TESTING: Duration = Duration::from_secs(60);
 
 /// What the names of all such directories begin with.

@@ -1,4 +1,4 @@
-//! The same for restores: what others do meanwhile, what cannot be had here, and what an interrupted one leaves.
+//! Guards of restores (see `guards`): what others do meanwhile, what cannot be restored here, and what an interrupted one leaves.
 
 use std::path::PathBuf;
 
@@ -171,9 +171,9 @@ fn what_an_interrupted_restore_left_in_the_project_goes_unless_it_is_stored_nowh
 const HOME: &str = "HERMA_TEST_HOME";
 const ROOT: &str = "HERMA_TEST_ROOT";
 
-/// What is written down below.
+/// The restore that the next test records.
 #[test]
-#[ignore = "run by the other"]
+#[ignore = "started by the next test"]
 fn worker() {
     let path = |variable: &str| PathBuf::from(std::env::var_os(variable).unwrap());
     let project = engine(&path(HOME), None, Settings::default()).project(&path(ROOT)).unwrap();

@@ -1,4 +1,4 @@
-//! The same for saves: the numbers they give, and what they say was left out.
+//! Guards of saves (see `guards`): the numbers they give, and what they say was left out.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! The same for what is told of steps, and taken back with them.
+//! Guards of steps (see `guards`): what is said of them, and what is undone with them.
 
 use herma_core::engine::NoProgress;
 use herma_core::steps::{StepChoice, StepEnd, StepKind};

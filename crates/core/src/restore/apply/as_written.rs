@@ -20,7 +20,7 @@ const RULES: [&[u8]; 2] = [b".gitignore", b".hermaignore"];
 /// Did this plan only replace files, and are all of them as they were to be?
 pub(crate) fn is_all_as_written(root: &Dir, prepared: &Prepared) -> bool {
     let plan = &prepared.plan;
-    // What the checkpoint left out is part of neither state, or the names in them would differ.
+    // What the checkpoint left out belongs to neither state: if it did, their names would differ.
     let is_outside = |kept: &Kept| matches!(kept.why, KeptWhy::LeftOut(_));
     let only_replaces = plan.kept.iter().all(is_outside) && !plan.actions.is_empty();
     let is_simple = only_replaces && !plan.receipt_damaged;
