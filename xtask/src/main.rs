@@ -77,6 +77,7 @@ Usage: cargo xtask <COMMAND>
       --program PATH        Run this program instead of building one
   python [OPTIONS]          Builds the Python package, installs it into a new environment, and tests it
       --wheel               An optimised wheel; also checks its size and how long importing it takes
+      --module PATH         Test the package with this extension instead of building a wheel
       --hermes              Also one store for the real Hermes and Herma; Hermes comes from the index
   bench [OPTIONS]           Measures Herma beside a bare walk, git, jj, restic, borg and hermes-agent; writes
                             docs/bench and the goals of docs/BENCHMARKS.md

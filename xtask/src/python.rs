@@ -1,4 +1,5 @@
-//! `cargo xtask python`: builds the wheel, installs it into an environment made for it, and tests it there.
+//! `cargo xtask python`: builds the wheel, installs it into an environment made for it, and tests it there. Where the extension is built
+//! already, as in CI, `--module` puts it there with the package's other files: cargo would build everything anew for the wheel.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,6 +16,8 @@ const MAX_WHEEL_BYTES: u64 = 10 << 20;
 /// Importing the module may take so many milliseconds more than importing `sqlite3`.
 const MAX_IMPORT_MS: f64 = 30.0;
 const IMPORT_ROUNDS: usize = 15;
+/// What is tested however the package was installed.
+const TESTS: &[&str] = &["tests", "README.md", "--pyargs", "herma"];
 
 /// How the extension is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,21 +35,28 @@ pub struct Venv {
 
 /// Runs the chore.
 pub fn check(args: &[String]) -> Result<()> {
-    let (mut hermes, mut release) = (false, false);
-    for arg in args {
+    let (mut hermes, mut release, mut module) = (false, false, None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
         match arg.as_str() {
             "--hermes" => hermes = true,
             "--wheel" => release = true,
+            "--module" => module = Some(args.next().ok_or("python: --module needs a path")?),
             _ => return Err(format!("python: unknown option {arg}").into()),
         }
     }
-    let profile = if release { Profile::Release } else { Profile::Dev };
-    let venv = Venv::new("venv")?;
-    venv.install(&["maturin>=1.9,<2", "pytest>=8"])?;
-    let wheel = venv.build_wheel(profile)?;
-    venv.install(&[&wheel])?;
     let package = workspace::root()?.join("crates/python");
-    venv.pytest(&package, &["tests", "README.md", "--pyargs", "herma"])?;
+    let venv = Venv::new("venv")?;
+    venv.install(&["pytest>=8"])?;
+    if let Some(module) = module {
+        venv.install_module(&package, module)?;
+        return venv.pytest(&package, TESTS);
+    }
+    venv.install(&["maturin>=1.9,<2"])?;
+    let wheel = venv.build_wheel(if release { Profile::Release } else { Profile::Dev })?;
+    venv.install(&[&wheel])?;
+    venv.pytest(&package, TESTS)?;
+    venv.pytest(&package, &["with_wheel"])?;
     if release {
         check_size(&wheel)?;
         venv.check_import_time()?;
@@ -97,6 +107,18 @@ impl Venv {
         let mut command = self.python();
         command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
         workspace::run(command.args(packages))
+    }
+
+    /// Installs the package's own files, and the extension as built by cargo.
+    fn install_module(&self, package: &Path, module: &str) -> Result<()> {
+        let place = self
+            .python()
+            .args(["-c", "import sysconfig; print(sysconfig.get_path('platlib'))"])
+            .output()?;
+        let place = PathBuf::from(String::from_utf8(place.stdout)?.trim());
+        workspace::run(Command::new("cp").arg("-R").arg(package.join("python/herma")).arg(&place))?;
+        fs::copy(module, place.join("herma/_herma.abi3.so"))?;
+        Ok(())
     }
 
     /// Builds the wheel; maturin must be installed.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
-from importlib.metadata import files, version
 
 import pytest
 
@@ -81,9 +79,3 @@ def test_a_plan_belongs_to_the_project_as_it_was_seen(answers):
 def test_what_was_not_pickled_here_is_an_error(given):
     with pytest.raises((TypeError, ValueError)):
         herma._herma._answer(*given)
-
-
-def test_the_package_says_its_version_and_brings_its_licences():
-    assert herma.__version__ == version("herma") and re.fullmatch(r"\d+\.\d+\.\d+", herma.__version__)
-    names = {file.name for file in files("herma") or ()}
-    assert {"LICENSE-MIT", "LICENSE-APACHE"} <= names
