@@ -25,9 +25,20 @@ pub fn available() -> bool {
     crate::skips::needs("git", *found, otherwise)
 }
 
+/// Where git is. A command that clears its environment and has to be searched for is started by copying this process, which takes
+/// longer than most of git's answers.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut places = std::env::split_paths(&path).map(|place| place.join("git"));
+        places.find(|git| git.is_file()).unwrap_or_else(|| "git".into())
+    })
+}
+
 /// A git command that sees only what is set here.
 pub fn command() -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(program());
     command.env_clear();
     for kept in ["PATH", "TMPDIR"] {
         if let Some(value) = std::env::var_os(kept) {
