@@ -87,7 +87,7 @@ pub(crate) fn project_json(project: &Project) -> impl Serialize + use<> {
 /// A checkpoint.
 pub(crate) fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
     let (reason, reason_bytes) = text(&checkpoint.reason);
-    let facts = checkpoint.facts.clone();
+    let facts = &checkpoint.facts;
     object! {
         id: checkpoint.id.to_hex(),
         number: checkpoint.number,
@@ -100,10 +100,8 @@ pub(crate) fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<>
         reason_bytes: reason_bytes.map(|reason_bytes| object! { reason_bytes }),
         origin: checkpoint.origin.word(),
         facts: object! {
-            agent: facts.agent,
-            session: facts.session,
-            turn: facts.turn,
-            tool: facts.tool,
+            #[serde(flatten)]
+            texts: facts.clone(),
             transcript: facts.transcript.map(|transcript| object! {
                 message: transcript.message,
                 messages: transcript.messages,
