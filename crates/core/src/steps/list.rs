@@ -5,12 +5,14 @@
 
 use crate::engine::operation::Operation;
 use herma_diff::{Change, StoreSide};
+use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, RelPath};
+use std::cell::OnceCell;
 
 use crate::engine::history::History;
 use crate::engine::open::OpenStore;
 use crate::error::{ErrorKind, Result};
-use crate::records::step::{Step, StepEnd};
+use crate::records::step::{Moment, Step, StepEnd};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::publish::count;
 use crate::steps::StepChoice;
@@ -58,7 +60,7 @@ impl Operation<'_> {
         }?;
         let chosen = choice.pick(&steps);
         let shared = overlaps(&steps);
-        let history = self.load_history()?;
+        let live = Live { operation: self, all: OnceCell::new() };
         let (mut listed, mut passed) = (Vec::new(), 0);
         let all = steps.into_iter().zip(shared).rev();
         for (step, shared) in all.filter(|(step, _)| chosen.contains(&step.number)) {
@@ -66,7 +68,7 @@ impl Operation<'_> {
                 break;
             }
             if is_wanted(&step) {
-                listed.push(list(&self.store, &history, step, shared)?);
+                listed.push(list(&live, step, shared)?);
             } else {
                 passed += 1;
             }
@@ -75,18 +77,46 @@ impl Operation<'_> {
     }
 }
 
-fn list(store: &OpenStore, history: &History, step: Step, shared: Vec<u64>) -> Result<ListedStep> {
-    let before = step.before.checkpoint;
-    let ends = step
-        .after()
-        .filter(|after| history.contains(&before) && history.contains(after))
-        .map(|after| (before, after));
+/// Which checkpoints are there. Each is looked up by its own ref; all refs are read only where that does not tell, so that a
+/// short list takes as long whatever there is.
+struct Live<'o> {
+    operation: &'o Operation<'o>,
+    all: OnceCell<History>,
+}
+
+impl Live<'_> {
+    fn has(&self, moment: &Moment) -> Result<bool> {
+        let Operation { store, .. } = self.operation;
+        let name = checkpoint_ref(&self.operation.id, moment.sequence);
+        if matches!(store.dirs.refs().read(&name), Ok(Some(id)) if id == moment.checkpoint) {
+            return Ok(true);
+        }
+        let all = match self.all.get() {
+            Some(all) => all,
+            None => {
+                let all = self.operation.load_history()?;
+                self.all.get_or_init(|| all)
+            }
+        };
+        Ok(all.contains(&moment.checkpoint))
+    }
+}
+
+fn list(live: &Live<'_>, step: Step, shared: Vec<u64>) -> Result<ListedStep> {
+    let ends = match step.end {
+        StepEnd::Changed(after) | StepEnd::Unchanged(after)
+            if live.has(&step.before)? && live.has(&after)? =>
+        {
+            Some((step.before.checkpoint, after.checkpoint))
+        }
+        _ => None,
+    };
     let (mut is_damaged, mut changes, mut files) = (false, None, Vec::new());
     match (&step.end, ends) {
         (StepEnd::Unchanged(_), _) => {
             changes = Some(ChangeCount { lines_known: true, ..ChangeCount::default() });
         }
-        (_, Some(ends)) => match compare(store, ends, &step) {
+        (_, Some(ends)) => match compare(&live.operation.store, ends, &step) {
             Ok((count, named)) => (changes, files) = (Some(count), named),
             // `herma list` names what is damaged; a step that needs it cannot be undone.
             Err(e) if e.kind() == ErrorKind::Damaged => is_damaged = true,
