@@ -160,3 +160,35 @@ fn the_end_of_a_call_has_the_key_of_its_beginning() {
         }
     }
 }
+
+#[test]
+fn codex_is_known_by_its_thread_and_by_its_turn_and_model() {
+    for (file, is_codex) in [
+        ("10-notify.json", true),
+        ("02-PreToolUse.apply_patch.json", true),
+        // Claude's payloads have the same form, but say no turn.
+        ("00-SessionStart.json", false),
+    ] {
+        let payload = corpus::payload("codex", file);
+        let event = corpus::event(Agent::Claude, &corpus::surroundings(None), &payload);
+        assert_eq!(event.agent == Agent::Codex, is_codex, "{file}");
+    }
+}
+
+#[test]
+fn just_the_variables_in_which_agents_tell_something_are_read() {
+    let told: Vec<&str> = herma_agents::variables().collect();
+    let expected = "CLAUDE_PROJECT_DIR GEMINI_PROJECT_DIR GEMINI_SESSION_ID COPILOT_PROJECT_DIR COPILOT_CLI \
+         QWEN_PROJECT_DIR CURSOR_PROJECT_DIR CRUSH_PROJECT_DIR CRUSH_SESSION_ID";
+    assert_eq!(told.join(" "), expected);
+    let places: Vec<&str> = herma_agents::place_variables().collect();
+    let expected = "CLAUDE_CONFIG_DIR CODEX_HOME GEMINI_CLI_HOME GEMINI_CLI_TRUSTED_FOLDERS_PATH COPILOT_HOME \
+         CLINE_DIR HERMES_HOME XDG_CONFIG_HOME";
+    assert_eq!(places.join(" "), expected);
+}
+
+#[test]
+fn only_claudes_file_in_a_project_is_the_users_own() {
+    let private = Agent::ALL.into_iter().filter(|agent| agent.is_private_in_project());
+    assert_eq!(private.collect::<Vec<_>>(), [Agent::Claude]);
+}

@@ -2,9 +2,9 @@
 
 use herma_fs::Dir;
 use herma_sessions::rewind::Rewound;
-use herma_sessions::{Error, rewind};
+use herma_sessions::{Error, prune, rewind};
 
-use super::{Home, NOW};
+use super::{Home, NOW, ago, older_than};
 
 /// All rows of a session with all columns, and the transcript.
 fn state(home: &Home, id: &str) -> (Vec<String>, Vec<String>, Vec<u8>) {
@@ -156,4 +156,21 @@ fn an_end_that_was_kept_and_never_cut_is_kept_again_with_what_came_since() {
     assert_eq!(cut().unwrap().messages, 5);
     rewind::bring_back(&mut home.open(), Some(&dir), &keep, "cut").unwrap();
     assert_eq!(state(&home, "talk").0, before.0);
+}
+
+#[test]
+fn what_a_pruning_would_remove_counts_the_files_and_the_ends_of_conversations() {
+    let home = Home::new();
+    home.add("old", ago(100.0), Some(ago(100.0)), &[ago(100.0)]);
+    home.write("old.jsonl", "a transcript\n");
+    let ends = home.directory().join(rewind::DIRECTORY);
+    std::fs::create_dir(&ends).unwrap();
+    let end = "{\"session\":\"old\"}\n";
+    std::fs::write(ends.join(format!("{}-{}.17", "a".repeat(16), "b".repeat(40))), end).unwrap();
+    let plan = prune::plan(&home.open(), Some(&home.dir()), &older_than(90.0)).unwrap();
+    let bytes = "a transcript\n".len() + end.len();
+    assert_eq!((plan.sessions, plan.files, plan.bytes), (1, 2, bytes as u64));
+    let pruned = prune::prune(&mut home.open(), Some(&home.dir()), &older_than(90.0)).unwrap();
+    assert_eq!((pruned.sessions, pruned.files, pruned.bytes), (1, 2, bytes as u64));
+    assert_eq!(std::fs::read_dir(&ends).unwrap().count(), 0);
 }
