@@ -251,9 +251,9 @@ impl Operation<'_> {
             return Err(Error::NeededByInterrupted { id });
         }
         if history.newest().is_some_and(|newest| newest.id == id) {
-            let log = StepLog::open(&self.state_dir()?)?;
             // ORDER: before the ref goes, from which the next number would follow.
-            log.reserve_order(self.store.tmp()?, history.next_sequence())?;
+            let next = history.next_sequence();
+            StepLog::reserve_order(self.store.tmp()?, &self.state_dir()?, next)?;
         }
         cut(&self.store, history, &BTreeSet::from([sequence]))
     }

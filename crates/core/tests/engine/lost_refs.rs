@@ -7,7 +7,8 @@ use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
 use herma_core::error::ErrorKind;
 use herma_core::purge::{Copies, PurgeRequest};
-use herma_core::{Checkpoint, ObjectId, RelPath, Repaired, VerifyOptions};
+use herma_core::{Checkpoint, ObjectId, RelPath, Repaired, Settings, VerifyOptions};
+use herma_fs::publish::Durability;
 use herma_store::gc::Thoroughness;
 use herma_testkit::tree::names_below;
 
@@ -363,4 +364,24 @@ fn a_purged_checkpoint_does_not_come_back_with_what_was_purged() {
     repair(&p);
     assert_eq!(known(&p), before);
     all_is_well(&p, "purged");
+}
+
+#[test]
+fn what_was_dropped_right_after_a_fast_save_is_not_taken_for_lost() {
+    let settings = Settings { durability: Durability::Cache, ..Settings::default() };
+    let p = TestProject::with(settings);
+    p.write("a", "1");
+    let saved = p.save("only one").checkpoint;
+    p.project().drop_checkpoint(&saved).unwrap();
+    p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
+    assert!(p.list().is_empty());
+}
+
+#[test]
+fn the_number_of_a_dropped_checkpoint_is_not_given_again() {
+    let p = TestProject::new();
+    p.write("a", "1");
+    let first = p.save("first").checkpoint;
+    p.project().drop_checkpoint(&first).unwrap();
+    assert_eq!(p.save("second").checkpoint.sequence, first.sequence + 1);
 }

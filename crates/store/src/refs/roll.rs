@@ -139,13 +139,18 @@ pub fn strike<'n>(
         }
     }
     for (project, names) in going {
-        let Some(mut roll) = Roll::read(dirs, &project) else { continue };
+        let Ok(state) = dirs.for_writing()?.projects.open_dir(project.as_str()) else { continue };
+        let mut roll = match Roll::read(dirs, &project) {
+            Some(roll) => roll,
+            // Refs that a fast save made are not on one yet: without it, what is dropped would look lost once no ref is left.
+            None if state.stat_opt(FILE)?.is_none() => Roll::present(dirs, &project)?,
+            None => continue,
+        };
         let before = roll.refs.len();
         roll.refs.retain(|name, _| !names.contains(&name.as_str()));
         if roll.refs.len() == before {
             continue;
         }
-        let state = dirs.for_writing()?.projects.open_dir(project.as_str())?;
         match roll.write(dirs, &state) {
             // Where there is no room, none at all is better than one that names what is gone.
             Err(StoreError::Fs(e)) if e.is_full() => {

@@ -154,11 +154,10 @@ impl StepLog {
     }
 
     /// Sees to it that no checkpoint gets a place in the order that one had which is about to be dropped:
-    /// steps remember places.
-    pub(crate) fn reserve_order(&self, tmp: &Dir, next_sequence: u64) -> Result<()> {
-        let Some(dir) = &self.dir else { return Ok(()) };
+    /// steps remember places, and so does the record of undo.
+    pub(crate) fn reserve_order(tmp: &Dir, state: &Dir, next_sequence: u64) -> Result<()> {
         let text = next_sequence.to_string();
-        Ok(write_file(tmp, dir, NEXT, text.as_bytes(), Durability::Synced)?)
+        Ok(write_file(tmp, &make_directory(state)?, NEXT, text.as_bytes(), Durability::Synced)?)
     }
 
     /// The lowest place in the order that no dropped checkpoint of this project had.
