@@ -361,9 +361,10 @@ impl Operation<'_> {
         let state = NewState::of(&present, at_hand);
         let mut saved = self.publish(&history, before, &state, writer, options, origin)?;
         saved.lost = Lost {
-            files: match losses.objects.is_empty() {
-                true => 0,
-                false => count_files(&present.cache, |id| losses.objects.contains(id)),
+            files: if losses.objects.is_empty() {
+                0
+            } else {
+                count_files(&present.cache, |id| losses.objects.contains(id))
             },
             packs: losses.packs,
         };

@@ -91,14 +91,11 @@ impl Live<'_> {
         if matches!(store.dirs.refs().read(&name), Ok(Some(id)) if id == moment.checkpoint) {
             return Ok(true);
         }
-        let all = match self.all.get() {
-            Some(all) => all,
-            None => {
-                let all = self.operation.load_history()?;
-                self.all.get_or_init(|| all)
-            }
-        };
-        Ok(all.contains(&moment.checkpoint))
+        if let Some(all) = self.all.get() {
+            return Ok(all.contains(&moment.checkpoint));
+        }
+        let all = self.operation.load_history()?;
+        Ok(self.all.get_or_init(|| all).contains(&moment.checkpoint))
     }
 }
 
