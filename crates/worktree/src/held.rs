@@ -16,10 +16,9 @@ use herma_store::path::join;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bstr::BString;
 use herma_diff::StoreSide;
 use herma_store::ObjectId;
-use herma_store::object::EntryMode;
+use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::Objects;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -62,14 +61,12 @@ impl Holding {
     }
 }
 
-type Listing = HashMap<BString, (EntryMode, ObjectId)>;
-
 /// The states a scan holds, with the store they are read from. What cannot be read is not held.
 pub struct Held<'a> {
     objects: &'a Objects,
     pub(crate) holding: &'a Holding,
     rules: Vec<Rules>,
-    listings: Mutex<HashMap<ObjectId, Option<Arc<Listing>>>>,
+    listings: Mutex<HashMap<ObjectId, Option<Arc<[TreeEntry]>>>>,
 }
 
 impl<'a> Held<'a> {
@@ -229,20 +226,20 @@ impl<'a> Held<'a> {
             if here.0 != EntryMode::Directory || is_same {
                 return None;
             }
-            here = *self.listing(&here.1)?.get(bstr::BStr::new(name))?;
+            let listing = self.listing(&here.1)?;
+            let entry = listing.iter().find(|entry| entry.name == name)?;
+            here = (entry.mode, entry.id);
             beside = beside
                 .and_then(|(cache, dir)| Some((cache, cache.find_kind(dir, name, true)?.child()?)));
         }
         Some(here)
     }
 
-    fn listing(&self, tree: &ObjectId) -> Option<Arc<Listing>> {
+    fn listing(&self, tree: &ObjectId) -> Option<Arc<[TreeEntry]>> {
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        let listing = listings.entry(*tree).or_insert_with(|| {
-            let entries = self.objects.read_tree(tree).ok()?.into_iter();
-            let listing = entries.map(|entry| (entry.name, (entry.mode, entry.id)));
-            Some(Arc::new(listing.collect()))
-        });
+        let listing = listings
+            .entry(*tree)
+            .or_insert_with(|| Some(self.objects.read_tree(tree).ok()?.into()));
         listing.clone()
     }
 }

@@ -15,7 +15,6 @@ use crate::engine::operation::Operation;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use herma_store::in_parallel::in_parallel;
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
@@ -32,6 +31,9 @@ use crate::restore::{ActionKind, Plan};
 use crate::save::receipts::receipt_of;
 use crate::save::{Draft, Saved};
 use crate::types::checkpoint::Origin;
+
+/// So many files are read back by one thread at a time.
+const SHARE: usize = 16;
 
 /// The state before a restore.
 pub(crate) struct Before {
@@ -128,26 +130,36 @@ fn look_for_damage(store: &OpenStore, before: &Before, plan: &Plan) -> Result<Op
     // One that remembers nothing: what this process has in memory is gone when the object is needed.
     let objects = Objects::open(store.dirs.objects().try_clone()?);
     let displaced = displaced(plan, &before.present.cache);
+    let id = &before.safety.checkpoint.id;
     let path = displaced.first().map_or(&first.path, |(path, _)| path);
-    let root = match read_checkpoint(&objects, &before.safety.checkpoint.id) {
-        Ok(root) => root,
-        Err(source) => {
-            return Ok(Some(Unproven { path: path.clone(), is_checkpoint: true, source }));
+    let of_checkpoint = |source| Unproven { path: path.clone(), is_checkpoint: true, source };
+    let root = match objects.read_commit(id) {
+        Ok(commit) => commit.tree,
+        Err(source) => return Ok(Some(of_checkpoint(source))),
+    };
+    let is_lost = |(path, id): &(RelPath, ObjectId)| {
+        let whole = objects.is_whole(id);
+        whole.err().map(|source| (path.clone(), source))
+    };
+    let first_lost = |part: &Part<'_>| match part {
+        Part::Receipt => read_receipt(&objects, id).err().map(of_checkpoint),
+        Part::Files(files) => {
+            let lost = check_trees(&objects, root, files);
+            let lost = lost.or_else(|| files.iter().find_map(is_lost));
+            lost.map(|(path, source)| Unproven { path, is_checkpoint: false, source })
         }
     };
-    let is_lost = |(path, id): &(RelPath, ObjectId)| match objects.is_whole(id) {
-        Ok(()) => None,
-        Err(source) => Some((path.clone(), source)),
-    };
-    let (in_trees, in_contents) = in_parallel(
-        || check_trees(&objects, root, &displaced),
-        || shared_out(&displaced, is_lost).into_iter().flatten().next(),
-    );
-    Ok(in_trees.or(in_contents).map(|(path, source)| Unproven {
-        path,
-        is_checkpoint: false,
-        source,
-    }))
+    let shares = displaced.chunks(SHARE).map(Part::Files);
+    let parts: Vec<Part<'_>> = [Part::Receipt].into_iter().chain(shares).collect();
+    Ok(shared_out(&parts, first_lost).into_iter().flatten().next())
+}
+
+/// What is read back by one thread at a time.
+enum Part<'p> {
+    /// The checkpoint's receipt, with all lists.
+    Receipt,
+    /// Neighbouring files, of which the trees above them are read once.
+    Files(&'p [(RelPath, ObjectId)]),
 }
 
 /// The files and links a plan takes from their places or gives another mode, and what they hold.
@@ -162,11 +174,10 @@ fn displaced(plan: &Plan, present: &StatCache) -> Vec<(RelPath, ObjectId)> {
     held.collect()
 }
 
-/// Reads a commit, and its receipt with all lists. Returns its tree.
-fn read_checkpoint(objects: &Objects, id: &ObjectId) -> Result<ObjectId, ObjectError> {
-    let (tree, contents) = receipt_of(objects, id)?;
-    contents.iter().try_for_each(|id| objects.is_whole(id))?;
-    Ok(tree)
+/// Reads the receipt of a checkpoint with all lists.
+fn read_receipt(objects: &Objects, id: &ObjectId) -> Result<(), ObjectError> {
+    let (_, contents) = receipt_of(objects, id)?;
+    contents.iter().try_for_each(|id| objects.is_whole(id))
 }
 
 /// Reads every tree above these files, and looks whether it names just these contents. The first file for which it does not.

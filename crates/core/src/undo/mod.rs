@@ -16,7 +16,6 @@ use herma_diff::{Side, StoreSide};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::{Held, Holding};
 use herma_worktree::present::Present;
-use herma_worktree::receipt::why_left_out;
 use herma_worktree::side::PresentSide;
 
 use crate::engine::history::{Entry, History};
@@ -26,7 +25,7 @@ use crate::records::step::OutsideOfStep;
 use crate::records::undo::{MAX_UNDO_STATES, Move, UndoRecord};
 use crate::restore::Plan;
 use crate::restore::run::{Restored, Task, unless_damaged};
-use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
+use crate::save::receipts::why_left_out;
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 
@@ -251,17 +250,21 @@ impl Operation<'_> {
             Some(edits) if edits.base == position.tree => edits.changes.clone(),
             _ => since(position)?,
         };
-        let unsaid = by_path(read_left_out(&self.store.objects, position)?);
-        let unsaid_left = by_path(read_left_out(&self.store.objects, left)?);
-        let is_said = |by: &LeftOutMap, path: &RelPath| why_left_out(by, path).is_none();
-        let entry = |path: &RelPath| present.cache.entry_at(path.as_bytes());
-        let is_left_out = |path: &RelPath| entry(path).and_then(|e| e.kind.left_out()).is_some();
-        // What the save before the restore left out, the restore did not touch.
-        let paths = changes.iter().map(|change| &change.path);
-        let touched = paths.filter(|path| !is_left_out(path) && is_said(&unsaid_left, path));
-        let touched: Vec<&RelPath> = touched.collect();
-        if touched.iter().any(|path| is_said(&unsaid, path)) {
-            return Ok(false);
+        let objects = &self.store.objects;
+        let is_left_out = |path: &RelPath| {
+            let entry = present.cache.entry_at(path.as_bytes());
+            entry.is_some_and(|entry| entry.kind.left_out().is_some())
+        };
+        let mut touched = Vec::new();
+        for path in changes.iter().map(|change| &change.path).filter(|path| !is_left_out(path)) {
+            // What the save before the restore left out, the restore did not touch.
+            if why_left_out(objects, left, path)?.is_some() {
+                continue;
+            }
+            if why_left_out(objects, position, path)?.is_none() {
+                return Ok(false);
+            }
+            touched.push(path);
         }
         let since_left = if touched.is_empty() { Vec::new() } else { since(left)? };
         let is_other = |path: &RelPath| since_left.iter().any(|change| change.path == *path);

@@ -12,7 +12,7 @@ pub mod delta_encode;
 pub(crate) mod inflate;
 pub mod loose;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 
 use crate::ObjectId;
 
@@ -183,44 +183,44 @@ pub fn push_tree_entry(tree: &mut Vec<u8>, mode: EntryMode, name: &[u8], id: &Ob
     tree.extend_from_slice(id.as_bytes());
 }
 
+/// No entry of a tree is shorter: a mode, a space, a name of one byte, a NUL, an id.
+const MIN_ENTRY_BYTES: usize = 5 + 1 + 1 + 1 + 20;
+
 /// Parses a tree and checks what git and a restore rely on: known modes, valid names, strict order
 /// (so no duplicates), no name that is both a file and a directory.
 pub fn parse_tree(data: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
     let bad = |what| Malformed { kind: Kind::Tree, what };
-    let mut entries: Vec<TreeEntry> = Vec::new();
+    let mut entries: Vec<TreeEntry> = Vec::with_capacity(data.len() / MIN_ENTRY_BYTES);
     let mut rest = data;
     while !rest.is_empty() {
-        let space = rest.iter().position(|b| *b == b' ').ok_or(bad("an entry has no mode"))?;
+        let space = rest.find_byte(b' ').ok_or(bad("an entry has no mode"))?;
         let mode = EntryMode::parse(&rest[..space]).ok_or(bad("an entry has an unknown mode"))?;
         rest = &rest[space + 1..];
-        let end = rest.iter().position(|b| *b == 0).ok_or(bad("a name does not end"))?;
+        let end = rest.find_byte(0).ok_or(bad("a name does not end"))?;
         let name = &rest[..end];
         let reserved = mode == EntryMode::Symlink && crate::path::is_reserved_link(name);
         if reserved || crate::path::check_name(name).is_err() {
             return Err(bad("a name that must not be written"));
         }
         let id = ObjectId::from_slice(&rest[end + 1..]).ok_or(bad("an id is cut short"))?;
-        if let Some(last) = entries.last() {
-            let order = compare_names(
-                &last.name,
-                last.mode == EntryMode::Directory,
-                name,
-                mode == EntryMode::Directory,
-            );
-            if order != std::cmp::Ordering::Less {
-                return Err(bad("its entries are out of order or doubled"));
-            }
+        if !comes_next(&entries, name, mode) {
+            return Err(bad("its entries are out of order or doubled"));
         }
         rest = &rest[end + 21..];
         entries.push(TreeEntry { mode, name: name.into(), id });
     }
-    // `a` the file and `a` the directory sort apart when names such as `a.b` stand between them.
-    let mut names: Vec<&[u8]> = entries.iter().map(|e| e.name.as_slice()).collect();
-    names.sort_unstable();
-    if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(bad("its entries are out of order or doubled"));
-    }
     Ok(entries)
+}
+
+/// May an entry of this name follow the others?
+fn comes_next(entries: &[TreeEntry], name: &[u8], mode: EntryMode) -> bool {
+    let is_dir = mode == EntryMode::Directory;
+    let is_after = |last: &TreeEntry| {
+        compare_names(&last.name, last.mode == EntryMode::Directory, name, is_dir).is_lt()
+    };
+    // `a` the file and `a` the directory sort apart when names such as `a.b` stand between them: all of these begin with `a`.
+    let mut likes = entries.iter().rev().take_while(|entry| entry.name.starts_with(name));
+    entries.last().is_none_or(is_after) && !(is_dir && likes.any(|entry| entry.name == name))
 }
 
 #[cfg(test)]
