@@ -314,7 +314,7 @@ impl World<'_> {
         let second = tree(&self.project, false)?;
         self.leads_to(&["undo"], &first)?;
         self.leads_to(&["redo"], &second)?;
-        self.leads_to(&["restore", "2"], &first)?;
+        self.leads_to(&["restore", "@-1"], &first)?;
         self.leads_to(&["undo"], &second)?;
         self.works(&["checkpoints", "gc"])?;
         self.works(&["checkpoints", "verify", "--read-data"])?;
@@ -346,7 +346,7 @@ impl World<'_> {
         self.works(&["save"])?;
         fs::create_dir(at)?;
         let bound = Unmounted::bind(at, &self.project)?;
-        let said = self.works_in_part(&["restore", "1", "--all"])?;
+        let said = self.works_in_part(&["restore", "@", "--all"])?;
         let is_said = |name: &str| said.contains(&format!("{name} (the file system does not take"));
         let mut refused = 0;
         for name in NAMES {

@@ -116,7 +116,7 @@ impl Huge {
     }
 
     fn restore(&mut self, what: &str) -> Result<()> {
-        self.herma(what, &["restore", "1", "--all"])
+        self.herma(what, &["restore", "@", "--all"])
     }
 }
 

@@ -163,7 +163,11 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NoStore(_) | Error::NoCheckpoints { .. } => {
             new.with_hint("`herma save` makes the first checkpoint.")
         }
-        Error::NotFound { .. } | Error::OutOfRange { .. } => {
+        Error::NotFound { .. }
+        | Error::NoSuchNumber { .. }
+        | Error::TooFarBack { .. }
+        | Error::NothingBefore { .. }
+        | Error::NothingThatOld { .. } => {
             new.with_hint("`herma list` shows the checkpoints of this project.")
         }
         Error::Ambiguous { matches, .. } => {
@@ -171,8 +175,11 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             new.with_hint(format!("Write more of the id: {}", ids.join(", ")))
         }
         Error::BadSpec(_) => new.with_hint(
-            "A checkpoint is a number from `herma list`, the beginning of an id, a name, or `@-2`.",
+            "A checkpoint is a number from `herma list`, the beginning of an id, a name, a time such as 1h or 15:30, or `@-2`.",
         ),
+        Error::TwoReadings { text, id } => new.with_hint(format!(
+            "Write `id:{text}` for that checkpoint, or the time another way; its id is {id}."
+        )),
         Error::BadName { .. } => new.with_hint("For example: `herma name 1 before-refactor`"),
         Error::NameTaken { name, .. } => new
             .with_state("Nothing was saved, and the name stays where it is.")

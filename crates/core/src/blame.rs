@@ -27,8 +27,8 @@ use crate::timeline::versions::{At, Seen, Told};
 /// A checkpoint, in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedIn {
-    /// Its place in the list, 1 being the newest.
-    pub number: usize,
+    /// Its number.
+    pub number: u64,
     /// The commit that is the checkpoint.
     pub id: ObjectId,
 }

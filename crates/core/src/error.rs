@@ -14,8 +14,8 @@ use herma_worktree::present::ScanError;
 use herma_worktree::reason::Reason;
 
 use crate::directory::{RootError, RootRefused};
+use crate::types::address::{BadCheckpointName, BadSpec};
 use crate::types::asked::WhichStep;
-use crate::types::checkpoint::{BadCheckpointName, BadSpec};
 use crate::types::kept::Kept;
 
 /// What came of it, or why nothing did.
@@ -51,11 +51,41 @@ pub enum Error {
         /// The checkpoints it fits.
         matches: Vec<ObjectId>,
     },
-    /// A list number beyond the list.
-    #[error("there is no checkpoint number {number}: the list has {count}")]
-    OutOfRange {
+    /// No checkpoint has this number now.
+    #[error("{}", no_such_number(*.number, *.was_given, .nearest))]
+    NoSuchNumber {
         /// What was asked for.
-        number: usize,
+        number: u64,
+        /// Had one that number before it was dropped?
+        was_given: bool,
+        /// The numbers next to it.
+        nearest: Vec<u64>,
+    },
+    /// It is the oldest.
+    #[error("there is no checkpoint before {number}, which is the oldest")]
+    NothingBefore {
+        /// What was asked for.
+        number: u64,
+    },
+    /// The oldest checkpoint is younger.
+    #[error("there is no checkpoint as old as `{text}`")]
+    NothingThatOld {
+        /// The time that was asked for.
+        text: String,
+    },
+    /// A time that is the beginning of an id as well.
+    #[error("`{text}` is a time, and the beginning of the id {id}")]
+    TwoReadings {
+        /// What was asked for.
+        text: String,
+        /// The checkpoint with this id.
+        id: ObjectId,
+    },
+    /// So many checkpoints before the newest there is none.
+    #[error("there is no checkpoint `@-{back}`: there are {count} in all")]
+    TooFarBack {
+        /// How far back was asked for.
+        back: usize,
         /// How many there are.
         count: usize,
     },
@@ -247,10 +277,15 @@ impl Error {
             | Self::NoSteps
             | Self::NotInCheckpoint { .. }
             | Self::StepsForgotten(_)
-            | Self::OutOfRange { .. } => ErrorKind::NothingThere,
-            Self::BadSpec(_) | Self::BadName { .. } | Self::BadPath { .. } | Self::PurgeOfAll => {
-                ErrorKind::Usage
-            }
+            | Self::NoSuchNumber { .. }
+            | Self::TooFarBack { .. }
+            | Self::NothingBefore { .. }
+            | Self::NothingThatOld { .. } => ErrorKind::NothingThere,
+            Self::TwoReadings { .. }
+            | Self::BadSpec(_)
+            | Self::BadName { .. }
+            | Self::BadPath { .. }
+            | Self::PurgeOfAll => ErrorKind::Usage,
             Self::RefsLost { .. } => ErrorKind::Damaged,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
             Self::Fs(e) | Self::Object(ObjectError::Fs(e)) if is_in_the_way(e) => {
@@ -458,4 +493,17 @@ pub enum AuthorshipError {
         /// Why.
         reason: Reason,
     },
+}
+/// Why a number leads to no checkpoint, and which would.
+fn no_such_number(number: u64, was_given: bool, nearest: &[u64]) -> String {
+    let what = if was_given {
+        format!("checkpoint {number} is gone: it was dropped or cleaned up")
+    } else {
+        format!("there is no checkpoint {number}")
+    };
+    let numbers: Vec<String> = nearest.iter().map(u64::to_string).collect();
+    match &numbers[..] {
+        [] => what,
+        near => format!("{what}; the nearest: {}", near.join(", ")),
+    }
 }

@@ -68,7 +68,8 @@ pub use herma_store::repair::salvage::SalvagedPack;
 pub use herma_store::verify::Hurt;
 pub use herma_store::verify::packs::{DamagedPack, PackFault};
 pub use herma_store::{ObjectId, ProjectId, RelPath};
-pub use types::checkpoint::{Checkpoint, Spec};
+pub use types::address::Spec;
+pub use types::checkpoint::Checkpoint;
 pub use types::clock::Clock;
 pub use types::settings::Settings;
 

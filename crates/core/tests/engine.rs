@@ -60,6 +60,7 @@ mod engine {
     mod mounts;
     mod names;
     mod newest_ones;
+    mod numbers;
     mod oracle;
     mod outside;
     mod owners;

@@ -196,7 +196,7 @@ fn as_given(object: Borrowed<'_, '_, PyAny>) -> String {
     digits.unwrap_or_else(|_| "of so many digits".to_owned())
 }
 
-/// A way to name a checkpoint: one there is, a list number, an id prefix, a name or `@-2`.
+/// A way to name a checkpoint: one there is, a number, an id prefix, a name or `@-2`.
 #[derive(Clone, Debug)]
 pub(crate) struct Which(Spec);
 
@@ -217,7 +217,6 @@ impl<'py> FromPyObject<'_, 'py> for Which {
             let number = whole(object, "the number of a checkpoint")?
                 .filter(|number| *number > 0)
                 .ok_or_else(|| BadRequest::new_err("checkpoints are numbered from 1"))?;
-            let number = usize::try_from(number).unwrap_or(usize::MAX);
             return Ok(Self(Spec::Number(number)));
         }
         let text = object.extract::<Words>().map_err(|_| {

@@ -41,7 +41,7 @@ exceptions! {
     NoStore: NothingThere = "There is no store yet: nothing was ever saved." for CoreError::NoStore(_),
     NoCheckpoints: NothingThere = "The project has no checkpoints." for CoreError::NoCheckpoints { .. },
     NotFound: NothingThere = "Nothing in this project goes by that name." for CoreError::NotFound { .. },
-    OutOfRange: NothingThere = "A list number beyond the list." for CoreError::OutOfRange { .. },
+    OutOfRange: NothingThere = "No checkpoint has this number." for CoreError::NoSuchNumber { .. } | CoreError::TooFarBack { .. },
     NotInCheckpoint: NothingThere = "The checkpoint holds none of the paths that were asked for." for CoreError::NotInCheckpoint { .. },
     NoSuchArchive: NothingThere = "There is no such archive of version 1." for CoreError::NoSuchArchive { .. },
     NoSuchStep: NothingThere = "No such step is remembered." for CoreError::NoSuchStep(_),

@@ -39,11 +39,11 @@ def test_what_names_no_checkpoint_is_told_apart(project, which, expected):
 
 def test_before_the_first_save_there_is_no_store_then_no_checkpoint(engine, project, root):
     with pytest.raises(herma.NoStore):
-        project.find(1)
+        project.find("@")
     assert issubclass(herma.NoStore, herma.NothingThere)
     engine.create_store()
     with pytest.raises(herma.NoCheckpoints):
-        project.find(1)
+        project.find("@")
     project.save("x")
     with pytest.raises(herma.NothingToUndo):
         project.undo()
@@ -81,10 +81,10 @@ def test_what_cannot_be_meant_is_a_value_error_too():
 
 def choices(project):
     """Every call that takes a choice of paths, without the choice."""
-    yield lambda **choice: project.plan_restore(1, **choice)
-    yield lambda **choice: project.restore(1, **choice)
+    yield lambda **choice: project.plan_restore("@", **choice)
+    yield lambda **choice: project.restore("@", **choice)
     yield lambda **choice: project.plan_undo_steps([1], **choice)
-    yield lambda **choice: project.diff(1, **choice)
+    yield lambda **choice: project.diff("@", **choice)
     yield lambda **choice: project.changes(1, **choice)
     yield lambda **choice: project.session_diff("s", **choice)
 
@@ -121,9 +121,9 @@ def test_a_choice_of_no_steps_is_refused(project, root):
 def test_nothing_to_keep_is_nothing_and_the_empty_path_is_no_path_to_keep(project, root):
     project.save("x")
     (root / "a.txt").write_text("two\n")
-    assert len(project.plan_restore(1, keep=[])) == 1
+    assert len(project.plan_restore("@", keep=[])) == 1
     with pytest.raises(herma.BadRequest):
-        project.plan_restore(1, keep=[""])
+        project.plan_restore("@", keep=[""])
 
 
 @pytest.mark.parametrize("bad", ["", b"", "a\0b", b"\0"])
@@ -167,11 +167,11 @@ def test_directories_that_are_no_project_are_refused(engine, tmp_path):
 def test_paths_outside_and_unknown_paths_are_refused(project, tmp_path):
     project.save("x")
     with pytest.raises(herma.PathOutside):
-        project.restore(1, paths=[tmp_path / "elsewhere.txt"])
+        project.restore("@", paths=[tmp_path / "elsewhere.txt"])
     with pytest.raises(herma.PathUnknown):
-        project.restore(1, paths=["nobody.txt"])
+        project.restore("@", paths=["nobody.txt"])
     with pytest.raises(herma.BadPath):
-        project.restore(1, paths=[".git/config"])
+        project.restore("@", paths=[".git/config"])
 
 
 def test_names_that_cannot_be_given_and_names_in_use(project, root):
@@ -202,7 +202,7 @@ def test_damaged_data_is_told_not_restored(engine, project, root):
         data[12:-20] = bytes(len(data) - 32)
         pack.write_bytes(data)
     with pytest.raises(herma.Error):
-        project.restore(1)
+        project.restore("@")
     assert (root / "a.txt").read_text() == "two\n"
     assert engine.verify() != []
 
@@ -241,7 +241,7 @@ def test_a_collection_is_read_item_by_item(tmp_path, engine, project, root):
     with pytest.raises(TypeError):
         engine.clean(orphans=range(2**62))
     with pytest.raises(TypeError):
-        project.restore(1, paths=range(2**62))
+        project.restore("@", paths=range(2**62))
     with pytest.raises(herma.NoSuchStep):
         project.plan_undo_steps(Boaster(1))
 

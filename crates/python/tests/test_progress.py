@@ -50,7 +50,7 @@ def test_a_restore_that_is_stopped_early_changes_nothing(project, root):
         raise Enough
 
     with pytest.raises(Enough):
-        project.restore(1, progress=stop)
+        project.restore("@", progress=stop)
     assert (root / "a.txt").read_text() == "two\n"
     project.restore(project.list()[-1])
     assert (root / "a.txt").read_text() == "one\n"
@@ -105,7 +105,7 @@ def test_a_save_that_is_being_written_is_finished_and_the_exception_says_so(proj
     with pytest.raises(Enough) as raised:
         project.save("one", progress=stop)
     assert notes(raised.value) == ["herma: the save was finished before this was raised"]
-    assert project.find(1).subject == "one"
+    assert project.find("@").subject == "one"
 
 
 def test_a_failure_after_the_callback_raised_is_noted_on_what_it_raised(project, root):
@@ -118,7 +118,7 @@ def test_a_failure_after_the_callback_raised_is_noted_on_what_it_raised(project,
             raise Enough
 
     with pytest.raises(Enough) as raised:
-        project.restore(1, progress=stop)
+        project.restore("@", progress=stop)
     (note,) = notes(raised.value)
     assert note.startswith("herma: besides, ")
 

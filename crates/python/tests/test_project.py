@@ -35,8 +35,8 @@ def test_frozen_objects_cannot_be_changed_and_compare_by_value(project):
     checkpoint = project.save("x").checkpoint
     with pytest.raises(AttributeError):
         checkpoint.reason = "other"
-    assert checkpoint == project.find(1)
-    assert hash(checkpoint) == hash(project.find(1))
+    assert checkpoint == project.find("@")
+    assert hash(checkpoint) == hash(project.find("@"))
     assert repr(checkpoint) == f'<Checkpoint 1 {checkpoint.short_id} "x">'
 
 
@@ -96,7 +96,7 @@ def test_a_name_that_is_no_text_is_saved_listed_and_restored(project, root):
     os.unlink(path)
     (change,) = project.changes()
     assert os.fsencode(change.path) == name
-    restored = project.restore(1, paths=[name])
+    restored = project.restore("@", paths=[name])
     assert [os.fsencode(action.path) for action in restored.actions] == [name]
     assert os.path.exists(path)
 
@@ -111,9 +111,9 @@ def test_checkpoints_are_found_by_number_id_name_and_distance(project, root):
     first = project.save("one").checkpoint
     (root / "a.txt").write_text("two\n")
     second = project.save("two", name="before-refactor").checkpoint
-    assert project.find(1) == project.find("@") == project.find("before-refactor")
-    assert project.find(1).id == second.id
-    assert project.find(2).id == project.find(first.id[:8]).id == project.find("@-1").id == first.id
+    assert project.find(2) == project.find("@") == project.find("before-refactor")
+    assert project.find(2).id == second.id
+    assert project.find(1).id == project.find(first.id[:8]).id == project.find("@-1").id == first.id
     assert project.find(second).names == ["before-refactor"]
 
 
@@ -125,10 +125,10 @@ def test_names_and_pins_come_and_go(project):
     assert found.pinned and found.names == ["good"]
     project.unpin(1)
     project.unname("good")
-    assert not project.find(1).pinned
+    assert not project.find("@").pinned
     with pytest.raises(herma.NotFound):
         project.find("good")
-    project.drop(1)
+    project.drop("@")
     assert project.list() == []
 
 
@@ -169,7 +169,7 @@ def test_a_plan_shows_what_a_restore_does_and_is_carried_out_as_shown(project, r
     project.save("one")
     (root / "a.txt").write_text("two\n")
     (root / "new.txt").write_text("new\n")
-    plan = project.plan_restore(1)
+    plan = project.plan_restore("@")
     assert {(action.path, action.kind) for action in plan.actions} == {
         ("a.txt", "write"),
         ("new.txt", "remove"),
@@ -184,7 +184,7 @@ def test_a_plan_shows_what_a_restore_does_and_is_carried_out_as_shown(project, r
 def test_a_plan_is_refused_when_files_changed_since(project, root):
     project.save("one")
     (root / "a.txt").write_text("two\n")
-    plan = project.plan_restore(1)
+    plan = project.plan_restore("@")
     (root / "b.txt").write_text("also\n")
     with pytest.raises(herma.ChangedSincePlan):
         project.restore(plan)
@@ -197,7 +197,7 @@ def test_paths_and_keep_limit_a_restore(project, root):
     project.save("one")
     for name in ("a.txt", "b.txt"):
         (root / name).write_text("changed\n")
-    project.restore(1, paths="a.txt")
+    project.restore("@", paths="a.txt")
     assert (root / "a.txt").read_text() == "one\n"
     assert (root / "b.txt").read_text() == "changed\n"
     (root / "a.txt").write_text("changed\n")
@@ -252,7 +252,7 @@ def test_many_threads_save_one_project_at_once(project, root):
         thread.join()
     assert failed == []
     project.save("last")
-    project.restore(1)
+    project.restore("@")
     assert project.diff().changes == []
 
 
@@ -293,7 +293,7 @@ def test_a_fork_after_a_save_can_compare_and_save(engine, project, root):
         except BaseException:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert project.find(1).subject == "in the child"
+    assert project.find("@").subject == "in the child"
 
 
 def test_a_tilde_is_the_home_directory_everywhere(tmp_path):

@@ -13,8 +13,9 @@ use crate::settings::{Overrides, Problem};
 ///
 /// Saves the project before files change, shows what changed, and brings any state back.
 ///
-/// A CHECKPOINT is a number from `herma list` (1 is the newest), the beginning of an id, a name, or
-/// `@-2` (two before the newest). Fewer than seven digits are a number, and an id if written `id:1234`.
+/// A CHECKPOINT is a number from `herma list`, which never changes; `13^`, the one before it; a name; a time (`1h`,
+/// `15:30`, `yesterday 18:00`, `2026-11-02`), for the state then; the beginning of an id, or `id:1234`; or `@-2` (two
+/// before the newest).
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.

@@ -36,7 +36,7 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
     let history = env.ui.during(|progress| project.history(&path, progress))?;
     let outcome = warn_of_gaps(env, &project)?;
     let json = lazy_object! {
-        schema: "herma.history/1",
+        schema: "herma.history/2",
         project: project_json(&project),
         #[serde(flatten)]
         path: PathJson::new(path.as_bytes()),

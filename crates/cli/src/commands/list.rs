@@ -36,7 +36,7 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let is_whole = listed.damaged.is_empty() && !checkpoints.iter().any(|one| one.receipt_damaged);
     let outcome = if is_whole { Outcome::Done } else { Outcome::Damaged };
     let json = lazy_object! {
-        schema: "herma.list/1",
+        schema: "herma.list/2",
         project: project_json(&project),
         checkpoints: list(checkpoints.iter().map(checkpoint_json)),
     };

@@ -40,7 +40,7 @@ pub(crate) fn tell(
     words: &str,
 ) -> Result<Outcome> {
     env.ui.answer_json(lazy_object! {
-        schema: "herma.mark/1",
+        schema: "herma.mark/2",
         project: project_json(project),
         action,
         name,

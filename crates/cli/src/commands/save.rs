@@ -83,7 +83,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
     env.clean_if_due(&saved);
 
     env.ui.answer_json(lazy_object! {
-        schema: "herma.save/1",
+        schema: "herma.save/2",
         project: project_json(&project),
         checkpoint: checkpoint_json(&saved.checkpoint),
         is_new: saved.is_new,

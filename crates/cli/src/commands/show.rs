@@ -45,7 +45,7 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         Err(error) => return Err(error.into()),
     };
     let json = lazy_object! {
-        schema: "herma.show/1",
+        schema: "herma.show/2",
         project: project_json(&project),
         checkpoint: checkpoint_json(&checkpoint),
         files: receipt.summary.files,

@@ -20,7 +20,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
         Err(error) => return Err(error.into()),
     };
     let json = lazy_object! {
-        schema: "herma.status/1",
+        schema: "herma.status/2",
         project: project_json(&project),
         checkpoints: checkpoints.len(),
         newest: checkpoints.first().map(checkpoint_json),

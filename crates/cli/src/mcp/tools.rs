@@ -62,7 +62,7 @@ macro_rules! filters {
 pub(crate) static TOOLS: [Tool; 25] = [
     tool("herma_list", "list", Reads, "").with_list("checkpoints").for_agents(ForAgents {
         title: "List checkpoints",
-        description: "Lists the saved states (checkpoints) of the project, newest first. Number 1 is the newest.",
+        description: "Lists the saved states (checkpoints) of the project, newest first. Numbers never change.",
         options: "limit offset",
         required: &[],
         sentence: listed,

@@ -91,7 +91,6 @@ pub(crate) fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<>
     object! {
         id: checkpoint.id.to_hex(),
         number: checkpoint.number,
-        sequence: checkpoint.sequence,
         tree: checkpoint.tree.to_hex(),
         seconds: checkpoint.time.seconds,
         time: time::rfc3339(checkpoint.time),

@@ -196,7 +196,7 @@ fn to_json(
     let actions = plan.iter().flat_map(|plan| &plan.actions);
     let made = restored.filter(|restored| restored.root_made);
     object! {
-        schema: "herma.restore/1",
+        schema: "herma.restore/2",
         project: project_json(project),
         dry_run: plan.is_some() && restored.is_none(),
         target: plan.map(|plan| checkpoint_json(&plan.target)),

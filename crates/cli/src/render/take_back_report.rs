@@ -294,7 +294,7 @@ fn to_json(
         renamed.find(|(_, then)| then == to).map(|(now, _)| path(now))
     };
     object! {
-        schema: "herma.take-back/1",
+        schema: "herma.take-back/2",
         project: project_json(project),
         dry_run,
         since: plan.asked.since.as_ref().map(checkpoint_json),

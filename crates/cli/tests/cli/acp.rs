@@ -123,7 +123,7 @@ fn the_project_is_saved_before_the_agent_sees_a_prompt_and_the_editor_a_change()
     assert_eq!(facts["session"], "s-1");
     assert_eq!(facts["turn"], list["checkpoints"][1]["facts"]["turn"]);
     assert_eq!(facts["tool"], "write_text_file");
-    project.run(["restore", "2"]).success();
+    project.run(["restore", "@-1"]).success();
     assert_eq!(project.read("a.txt"), "one\n", "the state before the prompt");
     assert!(!project.exists("b.txt"));
 }

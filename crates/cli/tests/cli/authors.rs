@@ -108,10 +108,10 @@ fn every_version_is_listed_with_its_step() {
     let output = project.run(["history", "cart.py"]).success();
     insta::assert_snapshot!(output, @r"
                 not saved yet        hand                 changed  +1/-1, 119 B
-    1  [ID]  [TIME]  2        codex   t7  changed  +3/-0, 111 B
-    2  [ID]  [TIME]  hand                 changed  +1/-0, 70 B
-    3  [ID]  [TIME]  1        claude  t1  changed  +3/-1, 59 B
-    4  [ID]  [TIME]  earlier              added    +2/-0, 40 B
+    4  [ID]  [TIME]  2        codex   t7  changed  +3/-0, 111 B
+    3  [ID]  [TIME]  hand                 changed  +1/-0, 70 B
+    2  [ID]  [TIME]  1        claude  t1  changed  +3/-1, 59 B
+    1  [ID]  [TIME]  earlier              added    +2/-0, 40 B
     ------- stderr -------
     Step 1: claude, edit, for: make it \u{1b}[31mbetter t1
     Step 2: codex, edit, for: make it \u{1b}[31mbetter t7
@@ -179,7 +179,7 @@ fn authors_reach_programs() {
     let env = test_env();
     let project = shared(&env);
     let blame = json(&project.run(["blame", "--json", "cart.py"]).success());
-    assert_eq!(blame["schema"], "herma.blame/1");
+    assert_eq!(blame["schema"], "herma.blame/2");
     assert_eq!(blame["path"], "cart.py");
     let authors: Vec<&str> = blame["lines"]
         .as_array()
@@ -193,7 +193,7 @@ fn authors_reach_programs() {
     assert_eq!(blame["lines"][6]["text"], "def count(items):\n");
     assert_eq!(blame["steps"][1]["agent"], "codex");
     let history = json(&project.run(["history", "--json", "cart.py"]).success());
-    assert_eq!(history["schema"], "herma.history/1");
+    assert_eq!(history["schema"], "herma.history/2");
     assert_eq!(history["versions"][0]["checkpoint"], serde_json::Value::Null);
     assert_eq!(history["versions"][1]["steps"][0], 2);
     assert_eq!(history["versions"][4]["change"], "added");

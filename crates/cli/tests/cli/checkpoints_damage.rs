@@ -52,16 +52,16 @@ fn damaged_files_are_named_and_the_other_checkpoints_stay_usable() {
     damage(&largest.unwrap());
 
     let output = project.run(["checkpoints", "verify", "--read-data"]).code(12);
-    assert!(output.text().contains("/work/project: checkpoint 1 ("), "{output}");
+    assert!(output.text().contains("/work/project: checkpoint 2 ("), "{output}");
     assert!(output.text().contains("\n  big.txt\n"), "{output}");
     let hint = "`herma checkpoints repair` mends what can be mended.";
     assert!(output.error_text().contains(hint), "{output}");
     let json = json(&project.run(["checkpoints", "verify", "--read-data", "--json"]).code(12));
-    assert_eq!(json["schema"], "herma.checkpoints-verify/1");
+    assert_eq!(json["schema"], "herma.checkpoints-verify/2");
     assert_eq!(json["damaged"].as_array().unwrap().len(), 1);
     assert_eq!(json["damaged"][0]["paths"][0]["path"], "big.txt");
 
-    project.run(["restore", "2"]).code(0);
+    project.run(["restore", "@-1"]).code(0);
     assert_eq!(project.read("a.txt"), "one\n");
 }
 
@@ -134,7 +134,7 @@ fn a_lost_index_is_made_again() {
     }
     project.run(["checkpoints", "verify"]).code(12);
     let json = json(&project.run(["checkpoints", "repair", "--json"]).success());
-    assert_eq!(json["schema"], "herma.checkpoints-repair/1");
+    assert_eq!(json["schema"], "herma.checkpoints-repair/2");
     assert_eq!(json["changed"], true);
     assert_eq!(json["indexes"].as_array().unwrap().len(), 1);
     assert_eq!(json["after"]["whole"], true);
@@ -179,7 +179,7 @@ fn gc_and_prune_without_refs_delete_nothing_and_say_what_to_type() {
     let repaired = project.run(["checkpoints", "repair"]).success();
     assert!(repaired.text().contains("Made refs/herma/"), "{repaired}");
     assert!(repaired.text().ends_with("Everything is in order.\n"), "{repaired}");
-    project.run(["restore", "3"]).success();
+    project.run(["restore", "@-2"]).success();
     assert_eq!(project.read("a.txt"), random_text(0, 100));
     project.run(["checkpoints", "gc"]).success();
     project.run(["doctor"]).success();

@@ -71,7 +71,7 @@ fn archives_are_named_and_deleted_when_asked_for() {
     let json = json(&here.run(["checkpoints", "clear-legacy", "--json"]).success());
     assert_eq!(json["schema"], "herma.checkpoints-clear-legacy/1");
     assert_eq!(json["deleted"], 0);
-    here.run(["restore", "1"]).success();
+    here.run(["restore", "@"]).success();
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn history_from_before_the_single_store_can_be_brought_in() {
     let list = old.run(["list"]).success();
     assert!(list.text().contains("second"), "{list}");
     assert_eq!(list.text().matches("[pinned]").count(), 2, "{list}");
-    old.run(["restore", "2"]).success();
+    old.run(["restore", "@-1"]).success();
     assert_eq!(old.read("a.txt"), "one\n");
     env.fsck();
     let json = json(&old.run(["checkpoints", "import-legacy", "--json"]).success());

@@ -26,7 +26,7 @@ fn undo_makes_a_deleted_project_again_from_wherever_it_is_called() {
 
     // The newest one is the state without any file.
     delete();
-    elsewhere.run(["--root".as_ref(), at.as_os_str(), "restore".as_ref(), "2".as_ref()]).success();
+    elsewhere.run(["--root".as_ref(), at.as_os_str(), "restore".as_ref(), "1".as_ref()]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 
     // In the directory that is gone, as in a shell that is still there.
@@ -57,13 +57,13 @@ fn a_project_that_is_gone_is_said_to_be_and_one_without_files_is_made_again() {
     let said = listed.error_text();
     assert!(said.contains("is not there any more"), "{said}");
     assert!(said.contains("`herma restore N` as at another"), "{said}");
-    let made = elsewhere.run(["-C", at, "restore", "1"]).success();
+    let made = elsewhere.run(["-C", at, "restore", "@"]).success();
     let said = made.error_text();
     assert!(said.contains("Made the project's directory again"), "{said}");
     assert!(path.is_dir());
     std::fs::remove_dir(&path).unwrap();
-    let made = elsewhere.run(["-C", at, "restore", "1", "--json"]).success();
+    let made = elsewhere.run(["-C", at, "restore", "@", "--json"]).success();
     assert_eq!(super::json(&made)["root_made"], true);
-    let again = elsewhere.run(["-C", at, "restore", "1"]).success();
+    let again = elsewhere.run(["-C", at, "restore", "@"]).success();
     assert!(again.error_text().contains("Nothing to do"), "{again}");
 }

@@ -64,7 +64,7 @@ fn changes_reach_programs_with_their_counts() {
     let env = test_env();
     let project = edited(&env);
     let json = json(&project.run(["diff", "--json", "a.txt"]).success());
-    assert_eq!(json["schema"], "herma.diff/1");
+    assert_eq!(json["schema"], "herma.diff/2");
     assert_eq!(json["changes"][0]["path"], "a.txt");
     assert_eq!(json["changes"][0]["status"], "M");
     assert_eq!(json["changes"][0]["insertions"], 1);

@@ -150,9 +150,9 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     1  [TIME]  [AGE]        claude  Write  new.txt  (1 file, +1/-0)
     ");
     insta::assert_snapshot!(project.run(["list"]).success(), @"
-    1  [ID]  [TIME]  [AGE]        after Bash: rm a.txt  (1 file, +0/-1)
+    3  [ID]  [TIME]  [AGE]        after Bash: rm a.txt  (1 file, +0/-1)
     2  [ID]  [TIME]  [AGE]        after Write: new.txt  (1 file, +1/-0)
-    3  [ID]  [TIME]  [AGE]        before turn: tidy up
+    1  [ID]  [TIME]  [AGE]        before turn: tidy up
     ");
     project.run(["undo", "2"]).success();
     assert_eq!(project.read("a.txt"), "one\n");

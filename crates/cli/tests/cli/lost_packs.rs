@@ -35,6 +35,6 @@ fn files_that_were_missing_in_the_store_are_saved_again_and_counted() {
     assert_eq!(saved["saved_again"], 3);
     assert_eq!(saved["lost_packs"].as_array().unwrap().len(), 1);
     project.remove("a.txt");
-    project.run(["restore", "1"]).success();
+    project.run(["restore", "@"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 }

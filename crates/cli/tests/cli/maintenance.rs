@@ -15,14 +15,15 @@ fn saves_keep_the_store_within_its_limits_by_themselves() {
     env.set("HERMA_NO_BACKGROUND", "");
     let project = env.work_dir("project");
     project.run(["config", "set", "max_snapshots", "2"]).success();
-    for step in 0..6 {
+    for step in 1..=6 {
         project.write("a.txt", &format!("{step}\n"));
         let saved = project.run(["save"]).success();
-        assert!(saved.error_text().starts_with("Saved checkpoint 1 ("), "{saved}");
+        let said = format!("Saved checkpoint {step} (");
+        assert!(saved.error_text().starts_with(&said), "{saved}");
     }
     let deadline = Instant::now() + Duration::from_secs(60);
     // What was saved while a cleaning ran is the business of the one after the next save.
-    for step in 6.. {
+    for step in 7.. {
         if count(&project) <= 3 {
             break;
         }
@@ -36,7 +37,7 @@ fn saves_keep_the_store_within_its_limits_by_themselves() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(count(&project), 2);
-    project.run(["restore", "1"]).success();
+    project.run(["restore", "@"]).success();
     let verify = ["checkpoints", "verify", "--read-data"];
     project.run(verify).success();
 }

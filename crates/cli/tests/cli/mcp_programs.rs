@@ -22,7 +22,7 @@ fn a_project_is_opened_saved_compared_and_put_back() {
     client.root = Some(project.path().to_owned());
 
     let saved = client.tool("herma_save", json!({"reason": "first", "agent": "claude"}));
-    assert_eq!(saved["schema"], "herma.save/1");
+    assert_eq!(saved["schema"], "herma.save/2");
     assert_eq!((&saved["is_new"], &saved["outcome"]), (&json!(true), &json!("done")));
     project.write("a.txt", "two\n");
     project.write("b.txt", "new\n");
@@ -51,7 +51,7 @@ fn a_project_is_opened_saved_compared_and_put_back() {
     let nothing = client.tool("herma_continue_restore", json!({}));
     assert_eq!(nothing["target"], Value::Null);
     let shown = client.tool("herma_show", json!({"checkpoint": 1}));
-    assert_eq!(shown["schema"], "herma.show/1");
+    assert_eq!(shown["schema"], "herma.show/2");
     assert_eq!(client.tool("herma_status", json!({}))["checkpoints"], 2);
     assert_eq!(
         client.tool("herma_store_status", json!({}))["projects"].as_array().unwrap().len(),
@@ -73,8 +73,16 @@ fn an_answer_is_what_the_command_prints() {
     let commands: [(&str, Value, &[&str]); 4] = [
         ("herma_list", json!({}), &["list", "--json"]),
         ("herma_show", json!({"checkpoint": "start"}), &["show", "start", "--json"]),
-        ("herma_diff", json!({"from": 2, "to": 1, "patch": false}), &["diff", "2", "1", "--json"]),
-        ("herma_plan_restore", json!({"checkpoint": 2}), &["restore", "2", "--dry-run", "--json"]),
+        (
+            "herma_diff",
+            json!({"from": 1, "to": 2, "patch": false}),
+            &["diff", "@-1", "@", "--json"],
+        ),
+        (
+            "herma_plan_restore",
+            json!({"checkpoint": 1}),
+            &["restore", "@-1", "--dry-run", "--json"],
+        ),
     ];
     for (tool, params, command) in commands {
         let mut answered = server.client.tool(tool, params);
@@ -106,7 +114,7 @@ fn lists_come_in_pages() {
         let part = part["checkpoints"].as_array().unwrap();
         numbers.extend(part.iter().map(|one| one["number"].as_u64().unwrap()));
     }
-    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(numbers, [5, 4, 3, 2, 1]);
 }
 
 #[test]
@@ -133,7 +141,7 @@ fn steps_and_turns_are_recorded_and_taken_back() {
     assert_eq!(client.tool("herma_turn_end", json!({"session": "s-1"}))["turn"]["over"], true);
     project.write("by_hand.txt", "mine\n");
     let undone = client.tool("herma_undo", json!({"steps": [1]}));
-    assert_eq!(undone["schema"], "herma.take-back/1");
+    assert_eq!(undone["schema"], "herma.take-back/2");
     assert_eq!(project.read("a.txt"), "one\n");
     assert!(project.exists("by_hand.txt"), "a person's file stays");
     let changed = client.tool("herma_diff", json!({"session": "s-1"}));
@@ -299,7 +307,7 @@ fn resources_are_what_the_tools_answer() {
     let listed = client.call("resources/list", json!({}));
     let templates = client.call("resources/templates/list", json!({}));
     assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "herma://checkpoints{+root}");
-    let schemas = ["herma.list/1", "herma.steps/1", "herma.status/1"];
+    let schemas = ["herma.list/2", "herma.steps/1", "herma.status/2"];
     for (resource, schema) in listed["resources"].as_array().unwrap().iter().zip(schemas) {
         let read = client.call("resources/read", json!({"uri": resource["uri"]}));
         let text = read["contents"][0]["text"].as_str().unwrap();

@@ -66,7 +66,7 @@ fn a_dry_run_shows_everything_and_changes_nothing() {
     ");
     let flags = ["--dry-run", "--json", "--force"];
     let json = json(&here.run(LIMIT.iter().chain(&flags)).success());
-    assert_eq!(json["schema"], "herma.checkpoints-prune/1");
+    assert_eq!(json["schema"], "herma.checkpoints-prune/2");
     assert_eq!(json["dry_run"], true);
     assert_eq!(json["deleted_orphan"], 2);
     assert_eq!(json["dropped"].as_array().unwrap().len(), 6);
@@ -162,7 +162,7 @@ fn a_limit_that_cannot_be_reached_is_named() {
     let flags = ["checkpoints", "prune", "--max-size-mb", "1"];
     let output = shop.run(flags).code(3);
     assert!(output.error_text().contains("the store stays over its size limit"), "{output}");
-    shop.run(["restore", "1"]).success();
+    shop.run(["restore", "@"]).success();
     write_config(&env, "checkpoints: {max_total_size_mb: 1}\n");
     let doctor = shop.run(["doctor"]).code(3);
     assert!(doctor.text().contains("over the limit of 1.0 MB"), "{doctor}");
@@ -176,8 +176,8 @@ fn a_dry_run_and_a_run_say_alike_which_protected_checkpoints_exceed_the_limit() 
         shop.write("big.txt", &random_text(number, 60_000));
         shop.run(["save"]).success();
         match number {
-            2 => shop.run(["pin", "1"]).success(),
-            4 => shop.run(["name", "1", "four"]).success(),
+            2 => shop.run(["pin", "@"]).success(),
+            4 => shop.run(["name", "@", "four"]).success(),
             _ => continue,
         };
     }

@@ -67,7 +67,7 @@ fn a_purge_says_what_is_gone_and_what_is_not() {
     Checked: 1 version cannot be read from the store any more[SIZE].
     Not searched: reasons and names of checkpoints (`herma list`).
     Warning: still in the store: 1 version
-      $ROOT/work/project: checkpoint 1 ([ID])
+      $ROOT/work/project: checkpoint 3 ([ID])
       To be rid of it:
       herma --root $ROOT/work/project purge $ROOT/work/project/old/key.bak
     [exit status: 3]
@@ -90,7 +90,7 @@ fn a_purge_says_what_is_gone_and_what_is_not() {
     Hint: Look with `herma list` and `herma diff NUMBER` where it is; for a file of another project, run this there.
     [exit status: 10]
     ");
-    insta::assert_snapshot!(project.run(["show", "2"]).success(), @"
+    insta::assert_snapshot!(project.run(["show", "@-1"]).success(), @"
     Checkpoint 2  [ID]
     Saved:    [TIME] ([AGE])
     Origin:   saved
@@ -103,12 +103,12 @@ fn a_purge_says_what_is_gone_and_what_is_not() {
         key.txt
     ");
     project.write("key.txt", "a new one\n");
-    insta::assert_snapshot!(project.run(["restore", "--all", "2"]).code(3), @"
+    insta::assert_snapshot!(project.run(["restore", "--all", "@-1"]).code(3), @"
     remove-directory old
     remove old/key.bak
     keep   key.txt (no checkpoint holds it (purged))
     ------- stderr -------
-    Restored checkpoint 3 ([ID]): 0 files written, 2 deleted, 1 kept.
+    Restored checkpoint 2 ([ID]): 0 files written, 2 deleted, 1 kept.
     `herma undo` brings back the state from before.
     [exit status: 3]
     ");

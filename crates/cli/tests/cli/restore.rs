@@ -11,7 +11,7 @@ fn restore_undo_and_redo_go_there_and_back() {
     project.write("new.txt", "new\n");
     let changed = project.tree();
 
-    let plan = project.run(["restore", "1", "--dry-run"]).success();
+    let plan = project.run(["restore", "@", "--dry-run"]).success();
     assert_eq!(plan.text(), "write  a.txt\nremove new.txt\n");
     assert_eq!(project.tree(), changed, "a dry run changes nothing");
 
@@ -39,7 +39,7 @@ fn only_the_named_paths_are_restored_and_kept_ones_stay() {
     for (path, _) in files {
         project.write(path, "two\n");
     }
-    project.run(["restore", "1", "sub", "--keep", "sub/c.txt"]).success();
+    project.run(["restore", "@", "sub", "--keep", "sub/c.txt"]).success();
     let contents = files.map(|(path, _)| project.read(path));
     assert_eq!(contents, ["two\n", "one\n", "two\n"]);
 }
@@ -50,8 +50,8 @@ fn a_restore_tells_programs_what_it_did() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
     project.write("a.txt", "two\n");
-    let json = json(&project.run(["restore", "1", "--json"]).success());
-    assert_eq!(json["schema"], "herma.restore/1");
+    let json = json(&project.run(["restore", "@", "--json"]).success());
+    assert_eq!(json["schema"], "herma.restore/2");
     assert_eq!(json["dry_run"], false);
     assert_eq!(json["actions"][0]["action"], "write");
     assert_eq!(json["actions"][0]["path"], "a.txt");
@@ -129,7 +129,7 @@ fn a_worktree_in_the_project_is_named_once_and_never_reset() {
     project.write("a.txt", "two\n");
     // It is no gap: it is somebody else's.
     project.run(["save"]).success();
-    let shown = project.run(["show", "1"]).success();
+    let shown = project.run(["show", "@"]).success();
     let text = shown.text();
     assert!(text.contains("Left out, worktree: 1\n    wt\n"), "{shown}");
     assert!(text.contains("1 file, +1/-1"), "{shown}");

@@ -61,15 +61,15 @@ fn a_damaged_receipt_hides_no_checkpoint() {
     assert_eq!(list.text().matches(mark).count(), 2, "{list}");
     let listed = json(&project.run(["list", "--json"]).code(12));
     assert_eq!(listed["checkpoints"][1]["receipt_damaged"], true);
-    let show = project.run(["show", "2"]).code(12);
+    let show = project.run(["show", "@-1"]).code(12);
     assert!(show.text().contains("its modes cannot be read"), "{show}");
-    let shown = json(&project.run(["show", "2", "--json"]).code(12));
+    let shown = json(&project.run(["show", "@-1", "--json"]).code(12));
     assert_eq!(shown["checkpoint"]["receipt_damaged"], true);
-    let diff = project.run(["diff", "2"]).success();
+    let diff = project.run(["diff", "@-1"]).success();
     assert!(diff.text().contains("-one\n+two\n"), "{diff}");
 
     project.write("new.txt", "made since\n");
-    let restored = project.run(["restore", "2"]).code(3);
+    let restored = project.run(["restore", "@-1"]).code(3);
     let said = restored.error_text();
     assert!(
         said.contains("the modes of checkpoint ") && said.contains("cannot be read"),
@@ -174,14 +174,14 @@ fn damage_that_keeps_room_from_being_freed_is_named_with_its_cure() {
         project.write("a.txt", &random_text(step, 50));
         project.run(["save"]).success();
     }
-    let newest = json(&project.run(["show", "1", "--json"]).success());
+    let newest = json(&project.run(["show", "@", "--json"]).success());
     rot(&env, newest["checkpoint"]["tree"].as_str().unwrap());
     let prune = ["checkpoints", "prune", "--max-snapshots", "2"];
     let output = project.run(prune).code(12);
     let words = output.error_text();
     assert!(!words.contains("nothing was removed"), "{output}");
     assert!(words.contains("no room was freed"), "{output}");
-    assert!(words.contains("/work/project: checkpoint 1 ("), "{output}");
+    assert!(words.contains("/work/project: checkpoint 4 ("), "{output}");
     for cure in ["`herma checkpoints repair`", "`herma drop ID`"] {
         assert!(words.contains(cure), "{output}");
     }

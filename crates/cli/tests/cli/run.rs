@@ -24,8 +24,8 @@ fn a_command_is_a_step_that_says_what_it_changed_and_how_to_take_it_back() {
     1  [TIME]  [AGE]        sh  run  sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
     ");
     insta::assert_snapshot!(project.run(["list"]).success(), @"
-    1  [ID]  [TIME]  [AGE]        after run: sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
-    2  [ID]  [TIME]  [AGE]        before run: sh -c 'echo two >> a.txt; echo new > b.txt; echo said'
+    2  [ID]  [TIME]  [AGE]        after run: sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
+    1  [ID]  [TIME]  [AGE]        before run: sh -c 'echo two >> a.txt; echo new > b.txt; echo said'
     ");
 }
 
@@ -244,8 +244,8 @@ fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_i
         &["undo", "1", "--dry-run"],
         &["undo"],
         &["undo", "--dry-run"],
-        &["restore", "1"],
-        &["restore", "1", "--all", "--dry-run"],
+        &["restore", "@"],
+        &["restore", "@", "--all", "--dry-run"],
     ] {
         let undone = project.run(arguments).code(3);
         assert!(undone.error_text().contains(said), "{arguments:?}: {undone}");

@@ -11,13 +11,13 @@ fn a_save_is_listed_with_its_reason_and_can_be_named() {
     assert!(saved.error_text().starts_with("Saved checkpoint 1 ("), "{saved}");
 
     let list = json(&project.run(["list", "--json"]).success());
-    assert_eq!(list["schema"], "herma.list/1");
+    assert_eq!(list["schema"], "herma.list/2");
     let checkpoint = &list["checkpoints"][0];
     assert_eq!(checkpoint["number"], 1);
     assert_eq!(checkpoint["reason"], "first");
     assert_eq!(checkpoint["facts"]["agent"], "tester");
 
-    project.run(["name", "1", "before-refactor"]).success();
+    project.run(["name", "@", "before-refactor"]).success();
     project.run(["pin", "before-refactor"]).success();
     let list = project.run(["list"]).success();
     assert!(list.text().contains("[pinned] [before-refactor]"), "{list}");
@@ -42,7 +42,7 @@ fn what_a_save_leaves_out_is_named_and_the_exit_code_says_so() {
     project.write("big.dat", &"x".repeat(11 << 20));
     let saved = project.run(["save"]).code(3);
     assert!(saved.error_text().contains("  big.dat (too-large)\n"), "{saved}");
-    let records = project.run(["show", "1", "-z"]).success();
+    let records = project.run(["show", "@", "-z"]).success();
     assert!(records.text().contains("too-large\tbig.dat\0"), "{records}");
 }
 
@@ -63,7 +63,7 @@ fn a_project_without_checkpoints_says_what_to_type() {
     let project = env.work_dir("project");
     let status = project.run([""; 0]).success();
     assert!(status.error_text().contains("makes the first checkpoint"), "{status}");
-    let restore = project.run(["restore", "1"]).code(10);
+    let restore = project.run(["restore", "@"]).code(10);
     assert!(restore.error_text().contains("Hint: "), "{restore}");
 }
 
@@ -72,10 +72,10 @@ fn dropping_without_a_terminal_needs_yes() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
-    let refused = project.run(["drop", "1"]).code(2);
+    let refused = project.run(["drop", "@"]).code(2);
     assert!(refused.error_text().contains("Nothing was removed"), "{refused}");
-    project.run(["drop", "1", "--yes"]).success();
-    project.run(["show", "1"]).code(10);
+    project.run(["drop", "@", "--yes"]).success();
+    project.run(["show", "@"]).code(10);
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn one_damaged_checkpoint_is_named_and_the_others_stay_usable() {
     assert!(listed.error_text().contains("00000002 is damaged"), "{listed}");
     let doctor = project.run(["doctor"]).code(1);
     assert!(doctor.text().contains("00000002 is damaged"), "{doctor}");
-    project.run(["restore", "2"]).code(12);
-    project.run(["restore", "3"]).success();
+    project.run(["restore", "@-1"]).code(12);
+    project.run(["restore", "@-2"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 }
 
@@ -112,7 +112,7 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
     let saved = project.run(["save"]);
     insta::assert_snapshot!(saved, @"
     ------- stderr -------
-    Saved checkpoint 1 ([ID]): 1 file, +1/-0 changed.
+    Saved checkpoint 2 ([ID]): 1 file, +1/-0 changed.
     Warning: 1 entry is not in this checkpoint as on disk:
       new.txt (a GitHub token in line 3)
       A line `!path` in `.hermaignore` saves such a file all the same.
@@ -121,8 +121,8 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
       `herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.
     [exit status: 3]
     ");
-    let shown = project.run(["show", "1"]).success();
-    let json_text = project.run(["show", "1", "--json"]).success();
+    let shown = project.run(["show", "@"]).success();
+    let json_text = project.run(["show", "@", "--json"]).success();
     for output in [&saved, &shown, &json_text] {
         assert!(!output.to_string().contains(&secret[12..]), "{output}");
     }

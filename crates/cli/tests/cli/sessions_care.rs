@@ -225,7 +225,7 @@ fn a_linked_directory_of_transcripts_is_followed_to_ones_own_and_nowhere_else() 
         project.write("a.txt", "one\n");
         project.run(["save"]).success();
         project.write("a.txt", "two\n");
-        project.run(["restore", "1"]).success();
+        project.run(["restore", "@"]).success();
         std::fs::remove_file(&place).expect("no link");
     }
 }

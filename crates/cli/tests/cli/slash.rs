@@ -159,7 +159,7 @@ fn checkpoints_go_by_number_id_name_and_place() {
         let project = saved_twice(&env);
         let list = json(&project.run(["list", "--json"]).success());
         let id = list["checkpoints"][1]["id"].as_str().unwrap().to_owned();
-        project.run(["name", "2", "before-refactor"]).success();
+        project.run(["name", "@-1", "before-refactor"]).success();
         let named = named.replace("the id", &id);
         let output = ask(&project, &format!("/rollback {named} a.txt")).success();
         let said = format!("  ✅ Restored a.txt from checkpoint {}: one\n", &id[..8]);
@@ -357,7 +357,7 @@ fn programs_get_the_message_and_what_was_done() {
     let project = saved_twice(&env);
     let arguments = ["slash", "/rollback 2 a.txt", "--json", "--platform", "slack"];
     let json = json(&project.run(arguments).success());
-    assert_eq!(json["schema"], "herma.slash/1");
+    assert_eq!(json["schema"], "herma.slash/2");
     assert_eq!(json["action"], "restore");
     assert_eq!(json["ok"], true);
     assert_eq!(json["markup"], "mrkdwn");
@@ -398,7 +398,7 @@ fn a_directory_that_is_not_there_is_said_where_people_look() {
     assert!(told.text().trim_start().starts_with("❌ there is no directory "), "{told}");
     let told = project.run(["--json", "slash", "/rollback 1", "--cwd", "none"]);
     let told = json(&told.code(1));
-    assert_eq!(told["schema"], "herma.slash/1");
+    assert_eq!(told["schema"], "herma.slash/2");
     assert_eq!((&told["ok"], &told["action"]), (&false.into(), &"restore".into()));
     assert!(told["text"].as_str().unwrap().trim_start().starts_with('❌'));
 }

@@ -123,7 +123,7 @@ fn steps_are_chosen_by_agent_session_turn_and_time() {
         project.write("a.txt", &format!("{round}\n"));
         project.run(["step", "end", begun.line()]).success();
     }
-    project.run(["restore", "1", "--all"]).success();
+    project.run(["restore", "@", "--all"]).success();
     let numbers = |args: &[&str]| {
         let all = [&["steps", "--json"], args].concat();
         let listed = json(&project.run(all).success());
@@ -149,7 +149,7 @@ fn restores_are_listed_as_herma_s_own_steps() {
     project.run(["save"]).success();
     project.write("a.txt", "two\n");
     project.write("b.txt", "two\n");
-    project.run(["restore", "1", "a.txt"]).success();
+    project.run(["restore", "@", "a.txt"]).success();
     insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        herma  restore  to [ID]: a.txt  (1 file, +1/-1)");
 }
 
@@ -163,7 +163,7 @@ fn records_and_json_hold_everything_exactly() {
         .success();
     project.write("a.txt", "two\n");
     let ended = json(&project.run(["step", "end", "1", "--json"]).success());
-    assert_eq!(ended["schema"], "herma.step-end/1");
+    assert_eq!(ended["schema"], "herma.step-end/2");
     assert_eq!(ended["is_new"], true);
     let step = &ended["step"];
     assert_eq!((&step["kind"], &step["state"]), (&json!("tool"), &json!("changed")));
@@ -181,7 +181,7 @@ fn records_and_json_hold_everything_exactly() {
     assert!(!line.text().contains('\u{1b}') && !line.text().contains("second"), "{line}");
 
     let begun = json(&project.run(["step", "begin", "--json"]).success());
-    assert_eq!(begun["schema"], "herma.step-begin/1");
+    assert_eq!(begun["schema"], "herma.step-begin/2");
     assert_eq!(begun["step"]["state"], "open");
     assert_eq!((&begun["is_new"], &begun["beside"]), (&json!(false), &json!([])));
     let unknown = json(&project.run(["step", "end", "2", "--unknown", "--json"]).success());

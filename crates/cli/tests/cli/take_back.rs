@@ -129,7 +129,7 @@ fn steps_are_chosen_by_agent_session_turn_time_and_number() {
 fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     let env = test_env();
     let project = three_authors(&env);
-    insta::assert_snapshot!(project.run(["restore", "3", "--dry-run"]).success(), @"
+    insta::assert_snapshot!(project.run(["restore", "@-2", "--dry-run"]).success(), @"
     diff --git a/code.txt b/code.txt
     index [ID]..2cda75c 100644
     --- a/code.txt
@@ -162,7 +162,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
       code.txt
     2 changes would take back 2 steps between 1 and 2. Nothing was changed.
     ");
-    insta::assert_snapshot!(project.run(["restore", "3"]).success(), @"
+    insta::assert_snapshot!(project.run(["restore", "@-2"]).success(), @"
     write  code.txt
     remove made.txt
     ------- stderr -------
@@ -174,7 +174,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
     assert!(!project.exists("made.txt"));
     project.run(["undo"]).success();
-    project.run(["restore", "5", "--all"]).success();
+    project.run(["restore", "@-4", "--all"]).success();
     assert_eq!(project.read("code.txt"), lines(&[]));
 }
 
@@ -202,7 +202,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     ");
     assert_eq!(project.read("code.txt"), mixed);
     let answer = json(&project.run(["undo", "1", "--dry-run", "--json"]).code(3));
-    assert_eq!(answer["schema"], "herma.take-back/1");
+    assert_eq!(answer["schema"], "herma.take-back/2");
     assert_eq!(answer["conflicts"][0]["why"], "text");
     assert_eq!(answer["conflicts"][0]["decided"], "left");
     assert_eq!(answer["changes"], json!([]));

@@ -84,7 +84,7 @@ fn a_restore_without_steps_is_chosen_from_as_well() {
     project.write("code.txt", &lines(&[]));
     project.run(["save"]).success();
     project.write("code.txt", &lines(&[(2, "TWO"), (18, "EIGHTEEN")]));
-    let said = answer(&env, &project, &["restore", "1", "-p"], "y\nn\n");
+    let said = answer(&env, &project, &["restore", "@", "-p"], "y\nn\n");
     insta::assert_snapshot!(herma_testkit::output::redact::redact(&said, &[]), @"
     code.txt
     (1/2) Take back this hunk [y,n,q,a,d,j,k,?]? (2/2) Take back this hunk [y,n,q,a,d,j,k,?]? Took back what changed since: 1 file written, 0 deleted.

@@ -36,7 +36,7 @@ fn files_and_conversation_go_back_together_and_forward_again() {
     let before = (rows("s-1"), rows("s-2"));
     assert_eq!(before.0[0], 5);
 
-    let output = project.run(["restore", "1", "--with-transcript"]).success();
+    let output = project.run(["restore", "@", "--with-transcript"]).success();
     assert!(output.error_text().contains("by 3 messages"), "{output}");
     assert_eq!(project.read("a.txt"), "one\n");
     assert_eq!(rows("s-1")[0], 2);
@@ -55,12 +55,12 @@ fn a_checkpoint_of_no_conversation_is_refused_and_nothing_changes() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["save"]).success();
     project.write("a.txt", "two\n");
-    let output = project.run(["restore", "1", "--with-transcript"]).code(2);
+    let output = project.run(["restore", "@", "--with-transcript"]).code(2);
     assert!(output.error_text().contains("not taken for a session"));
     assert_eq!(project.read("a.txt"), "two\n");
     project.run(["save", "--session", "nobody-knows", "-m", "x"]).success();
     project.write("a.txt", "three\n");
-    let output = project.run(["restore", "1", "--with-transcript"]).code(2);
+    let output = project.run(["restore", "@", "--with-transcript"]).code(2);
     assert!(output.error_text().contains("how far its conversation"));
     assert_eq!(project.read("a.txt"), "three\n");
     assert!(!env.home().join("state.db").exists());
@@ -85,7 +85,7 @@ fn a_rewind_beside_which_no_file_changes_is_undone_as_well() {
              VALUES ('s-1', 'user', 'later {round}', {NOW} + 1)"
         ));
         let before = rows();
-        project.run(["restore", "1", "--with-transcript"]).success();
+        project.run(["restore", "@", "--with-transcript"]).success();
         assert_eq!(rows(), 1, "round {round}");
         project.run(["undo"]).success();
         assert_eq!(rows(), before, "round {round}");
@@ -104,7 +104,7 @@ fn a_transcript_that_was_rewritten_since_is_not_cut_in_the_middle_of_a_line() {
     project.run(["save", "--session", "s-1"]).success();
     project.write("a.txt", "two\n");
     home.write("s-1.jsonl", "{\"role\":\"session_meta\"}\n{\"role\":\"user\"}\n");
-    let output = project.run(["restore", "1", "--with-transcript"]).code(1);
+    let output = project.run(["restore", "@", "--with-transcript"]).code(1);
     assert!(output.error_text().contains("rewritten"), "{output}");
     assert_eq!(project.read("a.txt"), "two\n", "nothing was changed");
 }
@@ -278,7 +278,7 @@ fn what_was_edited_by_hand_stays_when_the_conversation_goes_back() {
     project.run(["step", "end", &number]).success();
     project.write("a.txt", "by hand\n");
     let back = json(&project.run([&REWIND[..], &["--json"]].concat()).success());
-    assert_eq!(back["schema"], "herma.take-back/1", "{back}");
+    assert_eq!(back["schema"], "herma.take-back/2", "{back}");
     assert_eq!(back["transcript"]["messages_cut"], 3, "{back}");
     assert!(!project.path().join("by-agent.txt").exists());
     // Nothing is left to take back; the conversation goes back alone, and comes back alone.

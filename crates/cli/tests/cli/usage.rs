@@ -14,7 +14,8 @@ fn an_unknown_command_is_a_usage_error() {
 fn with_json_an_error_is_one_object_and_no_words() {
     let env = test_env();
     let project = env.work_dir("project");
-    for args in [&["--json", "frobnicate"][..], &["restore", "--json"], &["show", "--json", "@x"]] {
+    for args in [&["--json", "frobnicate"][..], &["restore", "--json"], &["show", "--json", "@-x"]]
+    {
         let output = project.run(args).code(2);
         assert_eq!(output.error_text(), "", "{args:?}");
         let json = json(&output);

@@ -166,10 +166,10 @@ fn a_cleaning_in_the_background() {
 
 #[test]
 fn a_name() {
-    in_the_middle_of("name", &Scene::mark(&["name", "2", "good"]));
+    in_the_middle_of("name", &Scene::mark(&["name", "@-1", "good"]));
 }
 
 #[test]
 fn a_pin() {
-    in_the_middle_of("pin", &Scene::mark(&["pin", "2"]));
+    in_the_middle_of("pin", &Scene::mark(&["pin", "@-1"]));
 }

@@ -93,10 +93,10 @@ fn a_cleaning() {
 
 #[test]
 fn a_name() {
-    fail_everywhere("name", &Scene::mark(&["name", "2", "good"]));
+    fail_everywhere("name", &Scene::mark(&["name", "@-1", "good"]));
 }
 
 #[test]
 fn a_pin() {
-    fail_everywhere("pin", &Scene::mark(&["pin", "2"]));
+    fail_everywhere("pin", &Scene::mark(&["pin", "@-1"]));
 }

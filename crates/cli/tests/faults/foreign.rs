@@ -65,7 +65,7 @@ fn daily_work(env: &TestEnv) {
     saved(&project);
     second().write(project.path());
     saved(&project);
-    project.run(["restore", "2"]).success();
+    project.run(["restore", "@-1"]).success();
     assert_same(&first(), &project.tree(), "restored");
     project.run(["undo"]).success();
     assert_same(&second(), &project.tree(), "undone");
@@ -371,14 +371,14 @@ fn assert_refused(world: &World, present: &[(&str, &str)], names: [&str; 2]) {
     let project = world.env.work_dir("project");
     let present = Tree::of_files(present.iter().copied());
     present.write(project.path());
-    let refused = project.run(["restore", "1", "--all"]).code(1);
+    let refused = project.run(["restore", "@", "--all"]).code(1);
     let said = refused.error_text();
     assert!(said.contains("for one"), "{said}");
     assert!(names.iter().all(|name| said.contains(name)), "{said}");
     assert!(said.contains("Nothing was changed"), "{said}");
     assert_same(&present, &project.tree(), "nothing was written");
     let [one, _] = names;
-    project.run(["restore", "1", "--all", "--keep", one]).success();
+    project.run(["restore", "@", "--all", "--keep", one]).success();
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn foreign_names_of_one_form_come_back_where_names_are_decomposed() {
         let world = brought_to(&[("caf\u{e9}", "one\n"), ("b", "b\n")], Names::Decomposed);
         let project = world.env.work_dir("project");
         // Its name is another one now, and that is said.
-        let restored = project.run(["restore", "1", "--all"]).code(3);
+        let restored = project.run(["restore", "@", "--all"]).code(3);
         assert_eq!(project.read("cafe\u{301}"), "one\n");
         assert_eq!(project.read("b"), "b\n");
         let kept = restored.text().lines().filter(|line| line.starts_with("keep"));
@@ -432,7 +432,7 @@ fn foreign_names_that_nothing_can_have_are_said_and_the_rest_comes_back() {
             let world = brought_to(&files, Names::NoColons(errno));
             let project = world.env.work_dir("project");
             let before = project.tree();
-            let restored = project.run(["restore", "1", "--all"]).code(3);
+            let restored = project.run(["restore", "@", "--all"]).code(3);
             for path in ["a:b", "d:r/deep/c", "sub/no:t"] {
                 let said = format!("{path} (the file system does not take its name)");
                 assert!(restored.text().contains(&said), "{errno}: {restored}");
@@ -454,7 +454,7 @@ fn foreign_a_repository_is_never_written_whatever_the_case_of_its_name() {
         let answer = json(&project.run(["save", "--json"]).code(3));
         let left_out = serde_json::json!([{"path": ".GIT", "reason": "reserved-name"}]);
         assert_eq!(answer["left_out"], left_out);
-        let restored = project.run(["restore", "2", "--all"]);
+        let restored = project.run(["restore", "@-1", "--all"]);
         assert!(matches!(restored.status.code(), Some(0 | 3)), "{restored}");
         assert_eq!(project.read(".git/config"), "[core]\n", "it is untouched");
     });

@@ -100,10 +100,10 @@ fn a_cleaning_in_the_background() {
 
 #[test]
 fn a_name() {
-    die_everywhere("name", &Scene::mark(&["name", "2", "good"]));
+    die_everywhere("name", &Scene::mark(&["name", "@-1", "good"]));
 }
 
 #[test]
 fn a_pin() {
-    die_everywhere("pin", &Scene::mark(&["pin", "2"]));
+    die_everywhere("pin", &Scene::mark(&["pin", "@-1"]));
 }

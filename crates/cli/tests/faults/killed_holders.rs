@@ -18,7 +18,7 @@ fn nobody_waits(scene: &Scene, outcome: &Outcome) {
     for next in [
         &["save", "--wait", "0"][..],
         &["restore", "--continue"],
-        &["pin", "1"],
+        &["pin", "@"],
         &["step", "begin"],
         &["checkpoints", "gc"],
         &["checkpoints", "prune", "--force"],

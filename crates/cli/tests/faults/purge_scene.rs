@@ -46,9 +46,9 @@ impl Scene {
             with_key(third(), "secret two\n"),
         ];
         let prepare = |project: &WorkDir<'_>| {
-            project.run(["name", "3", "good"]).success();
-            project.run(["pin", "2"]).success();
-            project.run(["restore", "--all", "2"]).success();
+            project.run(["name", "@-2", "good"]).success();
+            project.run(["pin", "@-1"]).success();
+            project.run(["restore", "--all", "@-1"]).success();
             project.run(["undo"]).success();
         };
         let prepare = |project: &WorkDir<'_>, _: &std::path::Path| prepare(project);
@@ -131,7 +131,7 @@ pub(super) fn check_purge(scene: &Scene, succeeded: bool) {
         scene.assert_finished(&contents);
     }
     // A command that writes moves the rest of the refs, and a cleaning harms nothing.
-    scene.project().run(["pin", "1"]).success();
+    scene.project().run(["pin", "@"]).success();
     scene.project().run(["checkpoints", "gc"]).success();
     let verify = ["checkpoints", "verify", "--read-data"];
     scene.project().run(verify).success();

@@ -117,7 +117,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_saved() {
     }
     assert_eq!(nobody.checkpoints(), 1);
     project.write("open.txt", "changed\n");
-    nobody.run(&["restore", "1"]).success();
+    nobody.run(&["restore", "@"]).success();
     project.chmod("closed.txt", 0o644);
     project.chmod("shut", 0o755);
     assert_same(&Tree::of_files(files), &project.tree(), "what was not saved is not touched");
@@ -137,7 +137,7 @@ fn read_only_directories_are_restored_and_stay_read_only() {
     }
     new.write(project.path());
     nobody.give(project.path());
-    nobody.run(&["restore", "1"]).success();
+    nobody.run(&["restore", "@"]).success();
     assert_same(&old, &project.tree(), "restored");
     nobody.run(&["undo"]).success();
     assert_same(&new, &project.tree(), "undone");
@@ -173,7 +173,7 @@ fn names_that_differ_in_case_come_back_below_a_read_only_directory() {
     chmod(&locked, 0o755);
     std::fs::remove_dir_all(locked.join("new")).unwrap();
     chmod(&locked, 0o555);
-    nobody.run(&["restore", "1"]).success();
+    nobody.run(&["restore", "@"]).success();
     assert_same(&old, &project.tree(), "restored");
 }
 
@@ -213,7 +213,7 @@ fn a_restore_ends_where_hardly_any_threads_can_be_had() {
 #[track_caller]
 fn refused(nobody: &Nobody, why: &str) {
     let before = nobody.env.work_dir("project").tree();
-    for args in [&["save"][..], &["list"], &["restore", "1"], &["undo"], &["drop", "-f", "1"]] {
+    for args in [&["save"][..], &["list"], &["restore", "@"], &["undo"], &["drop", "-f", "@"]] {
         let output = nobody.run(args).code(1);
         assert!(output.error_text().contains(why), "{args:?}: {output}");
     }
@@ -248,7 +248,7 @@ fn a_store_others_can_write_to_is_refused() {
     chmod(&nobody.env.store(), 0o777);
     refused(&nobody, "can be written by other users");
     chmod(&nobody.env.store(), 0o700);
-    nobody.run(&["restore", "1"]).success();
+    nobody.run(&["restore", "@"]).success();
 }
 
 #[test]
@@ -269,13 +269,13 @@ fn a_store_that_cannot_be_written_can_still_be_read() {
     run(Command::new("chmod").args(["-R", "a-w"]).arg(&home));
     let before = Tree::read(&home);
     assert_eq!(nobody.checkpoints(), 1);
-    nobody.run(&["show", "1"]).success();
+    nobody.run(&["show", "@"]).success();
     let diff = nobody.run(&["diff"]).success();
     assert!(diff.text().contains("+two"), "{diff}");
-    nobody.run(&["restore", "1", "--dry-run"]).success();
+    nobody.run(&["restore", "@", "--dry-run"]).success();
     let refused = nobody.run(&["save"]).code(1);
     assert!(refused.error_text().contains("ermission denied"), "{refused}");
-    let refused = nobody.run(&["restore", "1"]).code(1);
+    let refused = nobody.run(&["restore", "@"]).code(1);
     assert!(refused.error_text().contains("Nothing was changed."), "{refused}");
     assert_eq!(nobody.env.work_dir("project").read("a.txt"), "two\n");
     assert_same(&before, &Tree::read(&home), "a reader writes nothing");

@@ -164,11 +164,11 @@ impl Scene {
     /// The removal of the oldest checkpoint, which has a name, a pin and a child.
     pub(super) fn drop() -> Self {
         let prepare = |project: &WorkDir<'_>| {
-            project.run(["name", "3", "old"]).success();
-            project.run(["pin", "3"]).success();
+            project.run(["name", "@-2", "old"]).success();
+            project.run(["pin", "@-2"]).success();
         };
         let trees = [first(), second(), third()];
-        let args = ["drop", "--yes", "3"];
+        let args = ["drop", "--yes", "@-2"];
         Self::new(&trees, &third(), prepare, &args, Action::Drop)
     }
 
@@ -405,7 +405,7 @@ pub(super) fn kill_a_restore(project: &WorkDir<'_>) {
     let stash = tempfile::tempdir().expect("a temporary directory can be made");
     let root = project.path().ancestors().nth(2).expect("the world around it");
     copy(root, stash.path());
-    let restore = project.faults(["restore", "2"]);
+    let restore = project.faults(["restore", "@-1"]);
     let count = restore.run(Fault::Count, 0).count;
     copy(stash.path(), root);
     let killed = restore.run(Fault::Kill, count * 3 / 4);

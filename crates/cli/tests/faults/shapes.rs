@@ -229,13 +229,13 @@ impl Shape {
 
     /// A restore of the oldest checkpoint.
     pub(super) fn restore(self) -> Scene {
-        self.moving(|_| (), &["restore", "2"], self.back(false, "undo"))
+        self.moving(|_| (), &["restore", "@-1"], self.back(false, "undo"))
     }
 
     /// An undo of such a restore.
     pub(super) fn undo(self) -> Scene {
         let prepare = |project: &WorkDir<'_>| {
-            project.run(["restore", "2"]).success();
+            project.run(["restore", "@-1"]).success();
         };
         let forward = Transaction { from: self.first, to: self.third, ..self.back(false, "redo") };
         self.moving(prepare, &["undo"], forward)
@@ -244,7 +244,7 @@ impl Shape {
     /// A redo after such an undo.
     pub(super) fn redo(self) -> Scene {
         let prepare = |project: &WorkDir<'_>| {
-            project.run(["restore", "2"]).success();
+            project.run(["restore", "@-1"]).success();
             project.run(["undo"]).success();
         };
         self.moving(prepare, &["redo"], self.back(false, "undo"))

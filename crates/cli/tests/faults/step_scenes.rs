@@ -46,7 +46,7 @@ pub(super) fn engine(home: &Path) -> Engine {
 
 /// An agent's step that leads from the first state to the second, and then what a person did.
 fn work(home: &Path, project: &WorkDir<'_>, after: &Tree) {
-    project.run(["name", "1", "start"]).success();
+    project.run(["name", "@", "start"]).success();
     let engine = engine(home);
     let open = engine.project(project.path()).expect("a project");
     let begun = open.begin_step(StepKind::Tool, StepStart::default(), &NoProgress);

@@ -86,11 +86,11 @@ fn nothing_is_executed_and_nothing_is_opened_for_writing_outside() {
     let commands: [&[&str]; 7] = [
         &["save"],
         &["list"],
-        &["show", "1"],
-        &["diff", "1"],
-        &["restore", "1"],
+        &["show", "@"],
+        &["diff", "@"],
+        &["restore", "@"],
         &["undo"],
-        &["drop", "--yes", "1"],
+        &["drop", "--yes", "@"],
     ];
     for args in commands {
         work.write("a.txt", &format!("before {args:?}\n"));
@@ -171,14 +171,14 @@ fn a_save_changes_no_inode_of_the_project_and_a_restore_none_of_its_repository()
         times
     };
     let all = times(&project);
-    for args in [&["save"][..], &["list"], &["diff", "1"], &["restore", "1", "--dry-run"]] {
+    for args in [&["save"][..], &["list"], &["diff", "@"], &["restore", "@", "--dry-run"]] {
         work.run(args).success();
         assert_eq!(times(&project), all, "{args:?}");
     }
     let git = times(&project.join(".git"));
     work.write("a.txt", "changed\n");
     work.remove("src");
-    for args in [&["restore", "1"][..], &["undo"], &["redo"], &["name", "1", "x"]] {
+    for args in [&["restore", "@"][..], &["undo"], &["redo"], &["name", "@", "x"]] {
         work.run(args).success();
         assert_eq!(times(&project.join(".git")), git, "{args:?}");
     }

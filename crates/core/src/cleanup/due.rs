@@ -214,7 +214,7 @@ fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) 
 fn droppable(store: &OpenStore, history: &History) -> Result<usize> {
     let labels = Labels::load(store, &history.project)?;
     let is_free = |entry: &&Entry| {
-        !labels.is_pinned(entry.sequence) && labels.names_of(&entry.id).next().is_none()
+        !labels.is_pinned(entry.number) && labels.names_of(&entry.id).next().is_none()
     };
     Ok(history.entries.iter().filter(is_free).count())
 }

@@ -29,7 +29,8 @@ use crate::error::{Error, Result};
 use crate::records::step::log::StepLog;
 use crate::records::step::{Step, log, marks};
 use crate::save::unsettled;
-use crate::types::checkpoint::{Checkpoint, Spec};
+use crate::types::address::Spec;
+use crate::types::checkpoint::Checkpoint;
 
 /// How long an unattended cleaning waits for a project that is being saved.
 const UNATTENDED_WAIT: Duration = Duration::from_secs(2);
@@ -240,33 +241,35 @@ impl Operation<'_> {
 
     pub(crate) fn drop_named(&self, spec: &Spec) -> Result<()> {
         let history = self.load_history()?;
-        let index = history.find(spec, &self.store)?;
+        let index = history.find(spec, &self.store, self.clock().now())?;
         self.drop_entry(&history, history.entries[index])
     }
 
     fn drop_entry(&self, history: &History, entry: Entry) -> Result<()> {
-        let Entry { sequence, id, .. } = entry;
+        let Entry { number, id, .. } = entry;
         let (journal, _) = self.records()?;
         if journal.is_some_and(|journal| journal.safety == id || journal.target == id) {
             return Err(Error::NeededByInterrupted { id });
         }
-        if history.newest().is_some_and(|newest| newest.id == id) {
-            // ORDER: before the ref goes, from which the next number would follow.
-            let next = history.next_sequence();
-            StepLog::reserve_order(self.store.tmp()?, &self.state_dir()?, next)?;
-        }
-        cut(&self.store, history, &BTreeSet::from([sequence]))
+        cut(&self.store, history, &BTreeSet::from([number]))
     }
 }
 
-/// Drops checkpoints of a project, by their places in its order. The caller holds the project's lock.
+/// Drops checkpoints of a project, by their numbers. The caller holds the project's lock.
 fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<()> {
     let (refs, project) = (store.dirs.refs(), &history.project);
     let (going, staying): (Vec<&Entry>, Vec<&Entry>) =
-        history.entries.iter().partition(|entry| dropped.contains(&entry.sequence));
+        history.entries.iter().partition(|entry| dropped.contains(&entry.number));
+    let next = history.next_number();
+    if dropped.contains(&(next - 1)) {
+        // ORDER: before the ref goes, from which the next number would follow.
+        let herma = store.dirs.for_writing()?;
+        let state = herma.projects.ensure_dir(project.as_str(), 0o700)?;
+        StepLog::reserve_order(&herma.tmp, &state, next)?;
+    }
     // Checkpoints only Hermes's ref holds must not vanish when history is cut.
     for entry in staying.iter().filter(|entry| !entry.has_ref) {
-        refs.create(&[(&checkpoint_ref(project, entry.sequence), entry.id)])?;
+        refs.create(&[(&checkpoint_ref(project, entry.number), entry.id)])?;
     }
     // ORDER: children are cut off first. A crash in between leaves a checkpoint that is still
     // listed, never one whose parent is missing.
@@ -285,12 +288,12 @@ fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<
     let labels = Labels::load(store, project)?;
     for entry in &going {
         names.extend(labels.names_of(&entry.id).map(|name| name_ref(project, name)));
-        names.push(pin_ref(project, entry.sequence));
+        names.push(pin_ref(project, entry.number));
     }
     // ORDER: a checkpoint without a name is one that can be seen and dropped again; a name without a
     // checkpoint would keep its objects for ever.
-    names.extend(going.iter().map(|entry| checkpoint_ref(project, entry.sequence)));
-    names.extend(going.iter().map(|entry| extra_ref(project, entry.sequence)));
+    names.extend(going.iter().map(|entry| checkpoint_ref(project, entry.number)));
+    names.extend(going.iter().map(|entry| extra_ref(project, entry.number)));
     names.extend(stray_extras(&store.dirs, project)?);
     let mut doomed = Vec::new();
     for name in names {

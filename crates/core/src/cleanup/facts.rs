@@ -63,17 +63,19 @@ impl ProjectFacts {
     /// The newest checkpoint, and if that cannot be read the newest that can: what a project keeps under
     /// every rule but that for deleted projects.
     pub fn last_resort(&self) -> [Option<&CheckpointFacts>; 2] {
-        let newest = self.checkpoints.iter().max_by_key(|c| (c.sequence, c.id));
+        let newest = self.checkpoints.iter().max_by_key(|c| (c.place, c.id));
         let readable = self.checkpoints.iter().filter(|c| c.readable);
-        [newest, readable.max_by_key(|c| (c.sequence, c.id))]
+        [newest, readable.max_by_key(|c| (c.place, c.id))]
     }
 }
 
 /// One checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointFacts {
-    /// Its place in the project's order; the highest is the newest.
+    /// Its number.
     pub sequence: u64,
+    /// Its place in the project's order; the highest is the newest.
+    pub place: i64,
     /// Its commit.
     pub id: ObjectId,
     /// When it was taken, in seconds since 1970, by the clock of that moment.
@@ -170,10 +172,11 @@ pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
             time = commit.author.seconds;
         }
         CheckpointFacts {
-            sequence: entry.sequence,
+            sequence: entry.number,
+            place: entry.place,
             id: entry.id,
             time,
-            pinned: labels.is_pinned(entry.sequence),
+            pinned: labels.is_pinned(entry.number),
             named: labels.names_of(&entry.id).next().is_some(),
             in_use: in_use.contains(&entry.id),
             readable: commit.is_some_and(|commit| is_readable(&store.objects, &commit)),

@@ -307,7 +307,7 @@ impl<'a> ProjectDraft<'a> {
                 dropped: None,
             })
             .collect();
-        checkpoints.sort_by_key(|checkpoint| (checkpoint.facts.sequence, checkpoint.facts.id));
+        checkpoints.sort_by_key(|checkpoint| (checkpoint.facts.place, checkpoint.facts.id));
         let mut latest = now;
         for checkpoint in checkpoints.iter_mut().rev() {
             checkpoint.time = checkpoint.time.min(latest);

@@ -1,9 +1,9 @@
 //! The checkpoints of one project, as the refs tell them.
 //!
-//! `refs/herma/<project>/<sequence>` is the truth: one ref per live checkpoint. Beside it,
-//! `<sequence>.extra` keeps the receipt and the modes reachable for git. `refs/hermes/<project>` names the
+//! `refs/herma/<project>/<number>` is the truth: one ref per live checkpoint. Beside it,
+//! `<number>.extra` keeps the receipt and the modes reachable for git. `refs/hermes/<project>` names the
 //! newest checkpoint for Hermes and `git log`; Hermes may have moved it. Commits it added are
-//! checkpoints too, and get the next sequence numbers; copies it rewrote (same tree, same subject) are
+//! checkpoints too, and get the next numbers; copies it rewrote (same tree, same subject) are
 //! recognised and not counted twice.
 
 use std::collections::{HashMap, HashSet};
@@ -15,13 +15,16 @@ use herma_store::object::commit::Commit;
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{
-    EXTRA, checkpoint_ref, leaf, mirror_ref, name_of, name_ref, sequence_of,
+    EXTRA, checkpoint_ref, leaf, mirror_ref, name_of, name_ref, number_of,
 };
 use herma_store::{ObjectId, ProjectId};
 
-use crate::engine::open::OpenStore;
+use crate::engine::open::{OpenStore, own_state_in};
 use crate::error::{Error, Result};
-use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
+use crate::records::order::Order;
+use crate::records::step::log::StepLog;
+use crate::types::address::{Spec, When, parse_id};
+use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
 use crate::types::clock::Timestamp;
 use crate::types::message;
 use crate::types::message::Message;
@@ -29,10 +32,11 @@ use crate::types::message::Message;
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;
 
-/// One live checkpoint: its place in the order of saving, and its commit.
+/// One live checkpoint: its number, its place in the order of saving, and its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) sequence: u64,
+    pub(crate) number: u64,
+    pub(crate) place: i64,
     pub(crate) id: ObjectId,
     /// Does a ref of ours name it, or only Hermes's or the roll?
     pub(crate) has_ref: bool,
@@ -43,6 +47,8 @@ pub(crate) struct Entry {
 pub(crate) struct History {
     pub(crate) project: ProjectId,
     pub(crate) entries: Vec<Entry>,
+    /// The first number that no dropped checkpoint had.
+    reserved: u64,
     /// Where `refs/hermes/<project>` stands.
     pub(crate) mirror: Option<ObjectId>,
     /// Refs that are there but cannot be read.
@@ -61,28 +67,30 @@ impl History {
         // Receipts are found through their checkpoints.
         let is_wanted = |name: &str| !name.ends_with(EXTRA);
         let listing = dirs.refs().list_where(&prefix, &is_wanted)?;
-        let mut entries: Vec<Entry> = listing
-            .refs
-            .iter()
-            .filter_map(|(name, id)| {
-                let sequence = sequence_of(leaf(name, &prefix)?)?;
-                Some(Entry { sequence, id: *id, has_ref: true })
-            })
-            .collect();
+        let (order, reserved) = match own_state_in(dirs, project)? {
+            Some(state) => (Order::read(&state)?, StepLog::reserved_order(&state)?),
+            None => (Order::default(), 0),
+        };
+        let entry = |number, id, has_ref| {
+            let place = order.place_of(number);
+            Entry { number, place, id, has_ref }
+        };
+        let own = listing.refs.iter().filter_map(|(name, id)| {
+            let number = number_of(leaf(name, &prefix)?)?;
+            Some(entry(number, *id, /*has_ref*/ true))
+        });
+        let mut entries: Vec<Entry> = own.collect();
         // ORDER: the refs are read before the roll, which a dropped checkpoint leaves before its ref goes. So what is on the roll alone was
         // lost or has just come, and is a checkpoint like the others: the next save gives it its ref again.
-        let there: HashSet<u64> = entries.iter().map(|entry| entry.sequence).collect();
+        let there: HashSet<u64> = entries.iter().map(|entry| entry.number).collect();
         let roll = Roll::read(dirs, project).unwrap_or_default();
         for (name, id) in roll.refs {
-            let sequence = leaf(&name, &prefix).and_then(sequence_of);
+            let number = leaf(&name, &prefix).and_then(number_of);
             let is_lost = |n: &u64| !there.contains(n) && !listing.broken.contains(&name);
-            entries.extend(sequence.filter(is_lost).map(|sequence| Entry {
-                sequence,
-                id,
-                has_ref: false,
-            }));
+            let lost = number.filter(is_lost);
+            entries.extend(lost.map(|number| entry(number, id, /*has_ref*/ false)));
         }
-        entries.sort_unstable_by_key(|entry| entry.sequence);
+        entries.sort_unstable_by_key(|entry| (entry.place, entry.number));
         let mirror = match dirs.refs().read(&mirror_ref(project)) {
             Ok(mirror) => mirror,
             // A torn mirror is healed by the next save; what it pointed to has refs of its own.
@@ -90,7 +98,7 @@ impl History {
             Err(e) => return Err(e.into()),
         };
         let project = project.clone();
-        let mut history = Self { project, entries, mirror, broken: listing.broken };
+        let mut history = Self { project, entries, reserved, mirror, broken: listing.broken };
         history.adopt_foreign(dirs, objects)?;
         Ok(history)
     }
@@ -109,12 +117,13 @@ impl History {
                 *copies.entry(likeness(&commit)).or_insert(0_usize) += 1;
             }
         }
-        let mut next = self.next_sequence();
+        let mut next = self.next_number();
         for (id, commit) in foreign.into_iter().rev() {
             match copies.get_mut(&likeness(&commit)) {
                 Some(left) if *left > 0 => *left -= 1,
                 _ => {
-                    self.entries.push(Entry { sequence: next, id, has_ref: false });
+                    let place = i64::try_from(next).unwrap_or(i64::MAX);
+                    self.entries.push(Entry { number: next, place, id, has_ref: false });
                     next += 1;
                 }
             }
@@ -123,13 +132,13 @@ impl History {
     }
 
     /// The number the next checkpoint gets.
-    pub(crate) fn next_sequence(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         let broken = self.broken.iter().filter_map(|name| {
             let leaf = name.rsplit('/').next()?;
-            sequence_of(leaf.split('.').next()?)
+            number_of(leaf.split('.').next()?)
         });
-        let used = self.entries.iter().map(|entry| entry.sequence).chain(broken);
-        used.max().map_or(1, |last| last + 1)
+        let used = self.entries.iter().map(|entry| entry.number).chain(broken);
+        used.max().map_or(1, |last| last + 1).max(self.reserved)
     }
 
     /// The newest checkpoint.
@@ -150,19 +159,69 @@ impl History {
     }
 
     /// Where something named by a spec stands, as an index into `entries`.
-    pub(crate) fn find(&self, spec: &Spec, store: &OpenStore) -> Result<usize> {
+    pub(crate) fn find(&self, spec: &Spec, store: &OpenStore, now: Timestamp) -> Result<usize> {
         let count = self.entries.len();
         match spec {
-            Spec::Number(number) => {
-                let index = count.checked_sub(*number).filter(|_| *number > 0);
-                index.ok_or(Error::OutOfRange { number: *number, count })
+            Spec::Number(number) => self.find_number(*number),
+            Spec::Before(number) => {
+                let before = self.find_number(*number)?.checked_sub(1);
+                before.ok_or(Error::NothingBefore { number: *number })
             }
             Spec::Back(back) => {
                 let index = count.checked_sub(back.saturating_add(1));
-                index.ok_or(Error::OutOfRange { number: back.saturating_add(1), count })
+                index.ok_or(Error::TooFarBack { back: *back, count })
             }
             Spec::Id(prefix) => self.find_id(prefix, store),
             Spec::Name(name) => self.find_name(name, store),
+            Spec::Time { when, text } => self.find_time(when, text, store, now),
+        }
+    }
+
+    /// The state the project was in at a time, unless the text is an older name.
+    fn find_time(
+        &self,
+        when: &When,
+        text: &str,
+        store: &OpenStore,
+        now: Timestamp,
+    ) -> Result<usize> {
+        if let Ok(named) = self.find_name(text, store) {
+            return Ok(named);
+        }
+        let prefix = parse_id(text);
+        let is_it = |entry: &&Entry| {
+            prefix.as_ref().is_some_and(|prefix| entry.id.to_hex().starts_with(prefix))
+        };
+        if let Some(entry) = self.entries.iter().find(is_it) {
+            return Err(Error::TwoReadings { text: text.to_owned(), id: entry.id });
+        }
+        let last = when.last_second(now);
+        for (index, entry) in self.entries.iter().enumerate().rev() {
+            match store.objects.read_commit(&entry.id) {
+                Ok(commit) if last.is_some_and(|last| commit.author.seconds <= last) => {
+                    return Ok(index);
+                }
+                Err(ObjectError::Fs(e)) => return Err(e.into()),
+                _ => {}
+            }
+        }
+        Err(Error::NothingThatOld { text: text.to_owned() })
+    }
+
+    fn find_number(&self, number: u64) -> Result<usize> {
+        let found = self.entries.iter().position(|entry| entry.number == number);
+        found.ok_or_else(|| self.no_such_number(number))
+    }
+
+    fn no_such_number(&self, number: u64) -> Error {
+        let numbers = self.entries.iter().map(|entry| entry.number);
+        let before = numbers.clone().filter(|other| *other < number).max();
+        let after = numbers.filter(|other| *other > number).min();
+        let nearest = before.into_iter().chain(after).collect();
+        Error::NoSuchNumber {
+            number,
+            was_given: (1..self.next_number()).contains(&number),
+            nearest,
         }
     }
 
@@ -198,9 +257,8 @@ impl History {
         is_wanted: impl Fn(&Entry) -> bool,
     ) -> Result<Vec<Checkpoint>> {
         let labels = Labels::load(store, &self.project)?;
-        let numbered = self.entries.iter().rev().zip(1..);
-        let wanted = numbered.filter(|(entry, _)| is_wanted(entry));
-        let read = wanted.map(|(entry, number)| read(store, entry, number, &labels));
+        let wanted = self.entries.iter().rev().filter(|entry| is_wanted(entry));
+        let read = wanted.map(|entry| read(store, entry, &labels));
         read.filter(|read| !matches!(read, Err(e) if e.is_of_one_checkpoint())).collect()
     }
 
@@ -209,31 +267,34 @@ impl History {
     pub(crate) fn newest_ones(&self, most: usize, store: &OpenStore) -> Result<Listed> {
         let labels = Labels::load(store, &self.project)?;
         let mut listed = Listed { count: self.entries.len(), ..Listed::default() };
-        let mut oldest_read = 0;
-        for (entry, number) in self.entries.iter().rev().zip(1..) {
+        let mut oldest_read = i64::MIN;
+        for entry in self.entries.iter().rev() {
             let is_wanted = listed.checkpoints.len() < most;
             if !is_wanted && matches!(store.objects.contains(&entry.id), Ok(true)) {
                 continue;
             }
-            match read(store, entry, number, &labels) {
+            match read(store, entry, &labels) {
                 Ok(checkpoint) if is_wanted => {
-                    oldest_read = checkpoint.sequence;
+                    oldest_read = checkpoint.place;
                     listed.checkpoints.push(checkpoint);
                 }
                 Ok(_) => {}
                 Err(e) if e.is_of_one_checkpoint() => {
-                    listed.damaged.push(self.damaged_one(entry, number, &e));
+                    listed.damaged.push(self.damaged_one(entry, &e));
                 }
                 Err(e) => return Err(e),
             }
         }
         if listed.checkpoints.len() < most {
-            oldest_read = 0;
+            oldest_read = i64::MIN;
         }
         // The receipts of those that were not wanted are not either.
+        let older = self.entries.iter().filter(|entry| entry.place < oldest_read);
+        let older: HashSet<u64> = older.map(|entry| entry.number).collect();
+        let is_read = |number: u64| !older.contains(&number);
         let is_wanted = |name: &str| {
             let extra = name.rsplit('/').next().and_then(|leaf| leaf.strip_suffix(EXTRA));
-            extra.is_some_and(|of| sequence_of(of).is_none_or(|sequence| sequence >= oldest_read))
+            extra.is_some_and(|of| number_of(of).is_none_or(is_read))
         };
         let prefix = format!("refs/herma/{}", self.project);
         let mut broken = store.dirs.refs().list_where(&prefix, &is_wanted)?.broken;
@@ -247,9 +308,9 @@ impl History {
     pub(crate) fn damaged(&self, store: &OpenStore) -> Result<Vec<DamagedCheckpoint>> {
         let labels = Labels::load(store, &self.project)?;
         let mut found = Vec::new();
-        for (entry, number) in self.entries.iter().rev().zip(1..) {
-            if let Err(error) = read(store, entry, number, &labels) {
-                found.push(self.damaged_one(entry, number, &error));
+        for entry in self.entries.iter().rev() {
+            if let Err(error) = read(store, entry, &labels) {
+                found.push(self.damaged_one(entry, &error));
             }
         }
         let broken = store.dirs.refs().list(&format!("refs/herma/{}", self.project))?.broken;
@@ -260,16 +321,16 @@ impl History {
     /// One checkpoint in full.
     pub(crate) fn checkpoint(&self, index: usize, store: &OpenStore) -> Result<Checkpoint> {
         let labels = Labels::load(store, &self.project)?;
-        read(store, &self.entries[index], self.entries.len() - index, &labels)
+        read(store, &self.entries[index], &labels)
     }
 
-    fn damaged_one(&self, entry: &Entry, number: usize, error: &Error) -> DamagedCheckpoint {
+    fn damaged_one(&self, entry: &Entry, error: &Error) -> DamagedCheckpoint {
         let what = match error {
             Error::Object(ObjectError::Fs(e)) => format!("{e}: {}", e.source),
             other => other.to_string(),
         };
-        let name = checkpoint_ref(&self.project, entry.sequence);
-        DamagedCheckpoint { name, number: Some(number), what }
+        let name = checkpoint_ref(&self.project, entry.number);
+        DamagedCheckpoint { name, number: Some(entry.number), what }
     }
 }
 
@@ -318,9 +379,9 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Is the checkpoint with this sequence number pinned?
-    pub(crate) fn is_pinned(&self, sequence: u64) -> bool {
-        self.pins.contains(&sequence)
+    /// Is the checkpoint with this number pinned?
+    pub(crate) fn is_pinned(&self, number: u64) -> bool {
+        self.pins.contains(&number)
     }
 
     /// The names of a checkpoint.
@@ -341,7 +402,7 @@ impl Labels {
     }
 }
 
-fn read(store: &OpenStore, entry: &Entry, number: usize, labels: &Labels) -> Result<Checkpoint> {
+fn read(store: &OpenStore, entry: &Entry, labels: &Labels) -> Result<Checkpoint> {
     let commit = store.objects.read_commit(&entry.id)?;
     let message = Message::parse(&commit.message);
     let receipt = match message.extra.map(|extra| store.objects.read_tree(&extra)).transpose() {
@@ -354,8 +415,8 @@ fn read(store: &OpenStore, entry: &Entry, number: usize, labels: &Labels) -> Res
         receipt.flatten().and_then(|tree| Some(tree.iter().find(|e| e.name == "modes")?.id));
     Ok(Checkpoint {
         id: entry.id,
-        number,
-        sequence: entry.sequence,
+        number: entry.number,
+        place: entry.place,
         tree: commit.tree,
         modes,
         extra: message.extra,
@@ -370,7 +431,7 @@ fn read(store: &OpenStore, entry: &Entry, number: usize, labels: &Labels) -> Res
         facts: message.facts,
         changes: message.changes,
         names: labels.names_of(&entry.id).map(str::to_owned).collect(),
-        pinned: labels.is_pinned(entry.sequence),
+        pinned: labels.is_pinned(entry.number),
         purged: message.purged,
     })
 }

@@ -23,7 +23,8 @@ use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::error::{Error, Result};
 use crate::records::purge::{PurgeRecord, read_rewritten};
-use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed, Spec};
+use crate::types::address::Spec;
+use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
 use crate::types::clock::Timestamp;
 
 /// How often the store is opened again because it is cleared meanwhile.
@@ -272,7 +273,7 @@ impl Operation<'_> {
         if history.entries.is_empty() {
             return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
-        match history.find(spec, &self.store) {
+        match history.find(spec, &self.store, self.clock().now()) {
             Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(spec).unwrap_or(e)),
             found => history.checkpoint(found?, &self.store),
         }
@@ -374,7 +375,12 @@ pub(crate) fn believed(
 
 /// A project's own state, if there is any.
 pub(crate) fn own_state(store: &OpenStore, project: &ProjectId) -> Result<Option<Dir>> {
-    let Some(herma) = store.dirs.herma() else { return Ok(None) };
+    own_state_in(&store.dirs, project)
+}
+
+/// The same in a store that nobody holds.
+pub(crate) fn own_state_in(dirs: &StoreDirs, project: &ProjectId) -> Result<Option<Dir>> {
+    let Some(herma) = dirs.herma() else { return Ok(None) };
     match herma.projects.open_dir(project.as_str()) {
         Ok(dir) => Ok(Some(dir)),
         Err(e) if e.is_not_found() => Ok(None),

@@ -8,11 +8,13 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
 use crate::directory::{Place, Places};
-use crate::engine::history::{History, Labels};
+use crate::engine::history::{Entry, History, Labels};
 use crate::engine::lock::lock_project;
-use crate::engine::open::{OpenStore, project_ids};
+use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, KnownProject};
 use crate::error::Result;
+use crate::records::order::Order;
+use crate::records::step::log::StepLog;
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;
@@ -73,17 +75,18 @@ impl Operation<'_> {
         let ours = self.load_history()?;
         self.touch(Durability::Synced)?;
         let fresh: Vec<_> = theirs.entries.iter().filter(|e| !ours.contains(&e.id)).collect();
-        let first = room_before(&self.store, &ours, fresh.len() as u64)?;
-        for (sequence, entry) in (first..).zip(&fresh) {
-            let extra = self.store.dirs.refs().read(&extra_ref(&from.id, entry.sequence))?;
-            let checkpoint = checkpoint_ref(&self.id, sequence);
-            let extra_name = extra_ref(&self.id, sequence);
+        let numbers = self.numbers_for(&ours, &theirs, &fresh)?;
+        // ORDER: the newest first. What is missing after a kill is older than all that is there, where the next call puts it.
+        for (number, entry) in numbers.into_iter().zip(&fresh).rev() {
+            let extra = self.store.dirs.refs().read(&extra_ref(&from.id, entry.number))?;
+            let checkpoint = checkpoint_ref(&self.id, number);
+            let extra_name = extra_ref(&self.id, number);
             let mut refs: Vec<(&str, ObjectId)> = Vec::new();
             refs.extend(extra.map(|id| (extra_name.as_str(), id)));
             refs.push((&checkpoint, entry.id));
             self.store.dirs.refs().create(&refs)?;
-            if labels.is_pinned(entry.sequence) {
-                self.store.dirs.refs().create(&[(&pin_ref(&self.id, sequence), entry.id)])?;
+            if labels.is_pinned(entry.number) {
+                self.store.dirs.refs().create(&[(&pin_ref(&self.id, number), entry.id)])?;
             }
             for name in labels.names_of(&entry.id) {
                 let full = name_ref(&self.id, name);
@@ -96,68 +99,53 @@ impl Operation<'_> {
             // Only a view for Hermes and `git log`; the next save heals what could not be done.
             let _ = self.move_mirror(ours.mirror, newest.id);
         }
-        let place_of = |sequence: u64| {
-            let older = fresh.iter().filter(|entry| entry.sequence <= sequence);
-            first + (older.count() as u64).saturating_sub(1)
+        let now = self.load_history()?;
+        let place_of = |place: i64| {
+            let last = theirs.entries.iter().rev().find(|entry| entry.place <= place);
+            let last = last.and_then(|last| now.entries.iter().find(|entry| entry.id == last.id));
+            let before_all = || now.entries.first().map_or(0, |oldest| oldest.place - 1);
+            last.map_or_else(before_all, |last| last.place)
         };
         self.carry_steps(&from.id, &place_of)?;
         // ORDER: the old project goes when nothing is left that only it has.
         forget(&self.store, &from.id)?;
         Ok(fresh.len())
     }
-}
 
-/// The first of `count` free sequence numbers before those in use; makes room if there is none.
-///
-/// A process killed on the way leaves the order as it was, perhaps with one checkpoint under two
-/// numbers; the next call takes the older number away.
-pub(crate) fn room_before(store: &OpenStore, ours: &History, count: u64) -> Result<u64> {
-    let id = &ours.project;
-    let Some(first) = ours.entries.first() else { return Ok(1) };
-    if first.sequence > count {
-        return Ok(first.sequence - count);
-    }
-    let mut newer = None;
-    // The newest first, so that no number is in use twice at any moment.
-    for entry in ours.entries.iter().rev() {
-        let (old, new) = (entry.sequence, entry.sequence + count);
-        let is_twice = newer.replace(entry.id) == Some(entry.id);
-        let extra = store.dirs.refs().read(&extra_ref(id, old))?;
-        let pin = store.dirs.refs().read(&pin_ref(id, old))?;
-        let own = checkpoint_ref(id, new);
-        let moves = [
-            (extra_ref(id, old), extra_ref(id, new), extra),
-            (pin_ref(id, old), pin_ref(id, new), pin),
-            (checkpoint_ref(id, old), own.clone(), Some(entry.id)),
-        ];
-        for (from, to, value) in moves {
-            let Some(value) = value else { continue };
-            if !is_twice {
-                create_over_leftover(store, &to, value, to == own)?;
-            }
-            if store.dirs.refs().read(&from)?.is_some() {
-                store.dirs.refs().delete(&from, value)?;
-            }
+    /// The numbers for checkpoints of another project: their own if none was ever given here.
+    fn numbers_for(&self, ours: &History, theirs: &History, fresh: &[&Entry]) -> Result<Vec<u64>> {
+        let state = self.state_dir()?;
+        let is_theirs = |own: &Entry| {
+            let mut entries = theirs.entries.iter();
+            entries.any(|entry| (entry.number, entry.id) == (own.number, own.id))
+        };
+        let is_begun = !ours.entries.is_empty() && ours.entries.iter().all(is_theirs);
+        if !is_begun && ours.next_number() > 1 {
+            let first = numbers_of_older(&self.store, ours, fresh.len())?;
+            return Ok((first..).take(fresh.len()).collect());
         }
+        if let Some(own) = own_state(&self.store, &theirs.project)? {
+            let tmp = self.store.tmp()?;
+            // ORDER: before the first ref is made that they are about.
+            Order::read(&own)?.write(tmp, &state)?;
+            StepLog::reserve_order(tmp, &state, theirs.next_number())?;
+        }
+        Ok(fresh.iter().map(|entry| entry.number).collect())
     }
-    Ok(first.sequence)
 }
 
-/// Creates a ref under a number no checkpoint has. A killed process may have left one there; if it is a
-/// checkpoint's own, that checkpoint exists, and was only not listed.
-fn create_over_leftover(
-    store: &OpenStore,
-    name: &str,
-    value: ObjectId,
-    is_own: bool,
-) -> Result<()> {
-    let refs = store.dirs.refs();
-    match refs.read(name)? {
-        Some(found) if found == value => return Ok(()),
-        Some(found) if !is_own => refs.delete(name, found)?,
-        _ => {}
+/// The first of `count` numbers for checkpoints that are older than all there are. Where they belong is noted.
+pub(crate) fn numbers_of_older(store: &OpenStore, ours: &History, count: usize) -> Result<u64> {
+    let herma = store.dirs.for_writing()?;
+    let state = herma.projects.ensure_dir(ours.project.as_str(), 0o700)?;
+    let first = ours.next_number();
+    if let Some(oldest) = ours.entries.first().filter(|_| count > 0) {
+        let mut order = Order::read(&state)?;
+        order.take_over(first, count as u64, oldest.place);
+        // ORDER: before the first ref is made that it is about.
+        order.write(&herma.tmp, &state)?;
     }
-    Ok(refs.create(&[(name, value)])?)
+    Ok(first)
 }
 
 /// Was the project renamed, and is still where that left it?

@@ -16,7 +16,7 @@ impl Operation<'_> {
     pub(crate) fn carry_steps(
         &self,
         from: &ProjectId,
-        place_of: &dyn Fn(u64) -> u64,
+        place_of: &dyn Fn(i64) -> i64,
     ) -> Result<()> {
         let Some(theirs) = own_state(&self.store, from)? else { return Ok(()) };
         let state = self.state_dir()?;
@@ -27,12 +27,12 @@ impl Operation<'_> {
         }
         let tmp = self.store.tmp()?;
         for mut step in steps {
-            step.before.sequence = place_of(step.before.sequence);
+            step.before.place = place_of(step.before.place);
             match &mut step.end {
                 StepEnd::Open => {}
                 StepEnd::Unchanged(moment)
                 | StepEnd::Changed(moment)
-                | StepEnd::Unknown(moment) => moment.sequence = place_of(moment.sequence),
+                | StepEnd::Unknown(moment) => moment.place = place_of(moment.place),
             }
             log.write(tmp, &state, &step, Durability::Synced)?;
         }

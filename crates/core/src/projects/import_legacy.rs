@@ -1,6 +1,6 @@
 //! Bringing the history of version 1 repositories into the store.
 //!
-//! Their commits become checkpoints as they are, with their ids and times, in front of those the project
+//! Their commits become checkpoints as they are, with their ids and times, older than those the project
 //! has. The repositories themselves are only read.
 //!
 //! Refs are created from the newest to the oldest. After a kill the ones that are there are the last of
@@ -31,7 +31,7 @@ use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Result;
-use crate::projects::adopt::room_before;
+use crate::projects::adopt::numbers_of_older;
 
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;
@@ -282,11 +282,11 @@ fn give_refs(store: &OpenStore, ours: &History, fresh: &[&(ObjectId, Commit)]) -
     if !cut_off.is_empty() {
         store.dirs.shallow().add(&cut_off)?;
     }
-    let first = room_before(store, ours, fresh.len() as u64)?;
+    let first = numbers_of_older(store, ours, fresh.len())?;
     let last = first + fresh.len() as u64;
     // ORDER: the newest first, one by one; see the top of this file.
-    for (sequence, (id, _)) in (first..last).rev().zip(fresh) {
-        let name = checkpoint_ref(project, sequence);
+    for (number, (id, _)) in (first..last).rev().zip(fresh) {
+        let name = checkpoint_ref(project, number);
         store.dirs.refs().create(&[(&name, *id)])?;
     }
     let history = History::load(store, project)?;
@@ -306,8 +306,8 @@ fn pin(store: &OpenStore, project: &ProjectId, chain: &Chain) -> Result<()> {
     let history = History::load(store, project)?;
     let labels = Labels::load(store, project)?;
     for entry in &history.entries {
-        if wanted.contains(&entry.id) && !labels.is_pinned(entry.sequence) {
-            let name = pin_ref(project, entry.sequence);
+        if wanted.contains(&entry.id) && !labels.is_pinned(entry.number) {
+            let name = pin_ref(project, entry.number);
             store.dirs.refs().create(&[(&name, entry.id)])?;
         }
     }

@@ -4,7 +4,7 @@
 //! anywhere: whoever takes the project's lock next goes through it again and skips what is done.
 
 use herma_store::error::StoreError;
-use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, sequence_of};
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, number_of};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::history::History;
@@ -18,7 +18,7 @@ use crate::types::message::Message;
 pub(crate) fn own_refs(store: &OpenStore, project: &ProjectId) -> Result<History> {
     let history = History::load(store, project)?;
     for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
-        let name = checkpoint_ref(project, entry.sequence);
+        let name = checkpoint_ref(project, entry.number);
         store.dirs.refs().create(&[(&name, entry.id)])?;
     }
     Ok(history)
@@ -40,7 +40,7 @@ pub(crate) fn plan_refs(
     let prefix = format!("refs/herma/{project}");
     for (name, old) in refs.list(&prefix)?.refs {
         let leaf = name.strip_prefix(&prefix).and_then(|leaf| leaf.strip_prefix('/'));
-        let Some(sequence) = leaf.and_then(sequence_of) else { continue };
+        let Some(sequence) = leaf.and_then(number_of) else { continue };
         let new = rewriter.commit(old)?;
         let named = store.objects.read_commit(&old).ok();
         let named = named.and_then(|commit| Message::parse(&commit.message).extra);

@@ -158,7 +158,7 @@ impl Survey<'_> {
         let history = History::load(self.store, project)?;
         let mut seen = Vec::new();
         for entry in history.entries {
-            let (sequence, id) = (entry.sequence, entry.id);
+            let (sequence, id) = (entry.number, entry.id);
             let commit = self.store.objects.read_commit(&id).map_err(Error::from);
             let commit = self.unless_damaged(project, sequence, commit)?;
             seen.extend(commit.map(|commit| Seen { sequence, tree: commit.tree }));

@@ -2,10 +2,12 @@
 //!
 //! * [`journal`]: a restore in progress; [`undo`]: where undo and redo stand
 //! * [`step`]: what agents did
+//! * `order`: which checkpoints are older than their numbers say
 //! * `purge`: what a purge is about to do, and which ids became which; `doomed`: what it must not leave behind
 
 pub(crate) mod doomed;
 pub mod journal;
+pub(crate) mod order;
 pub(crate) mod purge;
 pub mod step;
 pub mod undo;

@@ -42,7 +42,7 @@ pub struct UndoRecord {
     /// The newest checkpoint at that time: while it still is, nothing was saved since.
     pub newest: Option<ObjectId>,
     /// Its place in the order of saving, by which newer ones are known when it is gone.
-    pub order: Option<u64>,
+    pub order: Option<i64>,
     /// How many restores have come to their end: what was begun at one number and finds the next is done.
     #[serde(default)]
     pub moves: u64,

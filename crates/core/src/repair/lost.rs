@@ -66,12 +66,12 @@ pub(crate) fn missing_extras(
     let history = History::load(store, project)?;
     let mut missing = Vec::new();
     for entry in history.entries.iter().filter(|entry| entry.has_ref) {
-        let name = extra_ref(project, entry.sequence);
+        let name = extra_ref(project, entry.number);
         if there.contains(&name) {
             continue;
         }
         // It may have come into being with its checkpoint since, or be gone with it.
-        let own = refs.read(&checkpoint_ref(project, entry.sequence));
+        let own = refs.read(&checkpoint_ref(project, entry.number));
         let is_alone = own.is_ok_and(|id| id == Some(entry.id))
             && refs.read(&name).is_ok_and(|id| id.is_none());
         let receipt = is_alone.then(|| receipt_in(store, &entry.id)).flatten();
@@ -171,9 +171,9 @@ fn place_for(store: &OpenStore, history: &History, id: ObjectId) -> Result<u64> 
         other.is_ok_and(|other| other.author.seconds <= commit.author.seconds)
     };
     let older = || own.iter().rev().find(|entry| is_older(&entry.id));
-    let after = parent.or_else(older).map_or(0, |entry| entry.sequence);
+    let after = parent.or_else(older).map_or(0, |entry| entry.number);
     let mut free = after + 1;
-    while own.iter().any(|entry| entry.sequence == free) {
+    while own.iter().any(|entry| entry.number == free) {
         free += 1;
     }
     Ok(free)

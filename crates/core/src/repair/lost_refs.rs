@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use herma_fs::{Dir, FileKind};
 use herma_store::layout::StoreDirs;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::{checkpoint_ref, is_extra, mirror_ref, sequence_of};
+use herma_store::refs::scheme::{checkpoint_ref, is_extra, mirror_ref, number_of};
 use herma_store::refs::{DIRECTORIES, roll};
 use herma_store::{ObjectId, ProjectId};
 use herma_worktree::stat_cache::StatCache;
@@ -184,7 +184,7 @@ fn lost_by_roll(store: &OpenStore, project: &ProjectId, roll: &Roll) -> Result<V
 
 fn kind_of(name: &str, project: &ProjectId) -> LostKind {
     let leaf = name.strip_prefix(&format!("refs/herma/{project}/"));
-    match leaf.and_then(sequence_of) {
+    match leaf.and_then(number_of) {
         Some(sequence) => LostKind::Checkpoint(Some(sequence)),
         None => LostKind::Label,
     }
@@ -204,7 +204,7 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
     let mut lost = Vec::new();
     for (name, id) in labels {
         let leaf = name.strip_prefix(&pins).and_then(|leaf| leaf.strip_prefix('/'));
-        let sequence = leaf.and_then(sequence_of);
+        let sequence = leaf.and_then(number_of);
         // A number that is taken, by whatever it is, was not lost. One whose label is gone by now was dropped.
         let is_there = history.contains(&id)
             || sequence

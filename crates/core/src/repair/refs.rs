@@ -16,7 +16,7 @@ use herma_store::layout::base;
 use herma_store::layout::base::Found;
 use herma_store::refs::roll;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::{extra_ref, mirror_ref, pin_ref, sequence_of};
+use herma_store::refs::scheme::{extra_ref, mirror_ref, number_of, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::directory::Identity;
@@ -247,7 +247,7 @@ pub(crate) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>> {
 /// The project and the number in the name of a checkpoint's ref.
 fn checkpoint_of(name: &str) -> Option<(ProjectId, u64)> {
     let (project, leaf) = name.strip_prefix("refs/herma/")?.split_once('/')?;
-    Some((ProjectId::parse(project.as_bytes())?, sequence_of(leaf)?))
+    Some((ProjectId::parse(project.as_bytes())?, number_of(leaf)?))
 }
 
 /// The commit that a ref named, if the project's roll still tells; of the ref Hermes reads, the newest checkpoint.
@@ -291,7 +291,8 @@ fn candidates(store: &OpenStore, project: &ProjectId, sequence: u64) -> Result<B
     let history = History::load(store, project)?;
     let mut found = BTreeSet::new();
     found.extend(refs.read(&pin_ref(project, sequence)).ok().flatten());
-    let next = history.entries.iter().find(|e| e.sequence > sequence);
+    let next = history.entries.iter().filter(|e| e.number > sequence);
+    let next = next.min_by_key(|e| e.number);
     if let Some(next) = next.filter(|next| next.has_ref) {
         let is_cut = store.dirs.shallow().read()?.contains(&next.id);
         let commit = store.objects.read_commit(&next.id).ok();

@@ -13,10 +13,11 @@ use herma_store::refs::roll;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::Result;
 use crate::records::journal::Journal;
+use crate::records::order::Order;
 use crate::records::purge::PurgeRecord;
 use crate::records::step::{log, marks, record as step_record};
 use crate::records::undo::UndoRecord;
-use crate::records::{journal, purge as record};
+use crate::records::{journal, order, purge as record};
 use crate::repair::lost_refs::known_ids;
 use crate::repair::verify::DamagedRecord;
 use crate::repair::{Repair, RepairedFile};
@@ -29,7 +30,7 @@ const MAX_SIZE: u64 = 256 << 20;
 type Problem = fn(&[u8]) -> Option<&'static str>;
 
 /// Files that hold records, and what is wrong with one.
-const RECORDS: [(&str, Problem); 4] = [
+const RECORDS: [(&str, Problem); 5] = [
     (journal::FILE, |bytes| {
         let is_read = Journal::parse(bytes).is_some();
         (!is_read).then_some("it cannot be read; a restore may be half done")
@@ -37,6 +38,10 @@ const RECORDS: [(&str, Problem); 4] = [
     ("undo", |bytes| {
         let is_read = UndoRecord::parse(bytes).is_some();
         (!is_read).then_some("it cannot be read; what was restored last cannot be undone")
+    }),
+    (order::FILE, |bytes| {
+        let is_read = Order::parse(bytes).is_some();
+        (!is_read).then_some("it cannot be read; what was taken over from elsewhere counts as new")
     }),
     ("purge", |bytes| {
         let is_read = PurgeRecord::parse(bytes).is_some();

@@ -74,10 +74,8 @@ pub struct DamagedFinding {
     pub project: ProjectId,
     /// Where that project was when it was last saved.
     pub workdir: Option<PathBuf>,
-    /// Its list number; 1 is the newest.
-    pub number: usize,
-    /// Its place in the order of saving.
-    pub sequence: u64,
+    /// Its number.
+    pub number: u64,
     /// Its commit.
     pub id: ObjectId,
     /// Nothing of it can be read.
@@ -197,7 +195,7 @@ fn checkpoints(
     let history = History::load(store, project)?;
     let workdir = store.identity(project).workdir();
     let mut found = Vec::new();
-    for (entry, number) in history.entries.iter().rev().zip(1..) {
+    for entry in history.entries.iter().rev() {
         let commit = survey.commit(&entry.id);
         let tree = commit.as_ref().map(|commit| commit.tree);
         let extra = commit.and_then(|commit| Message::parse(&commit.message).extra);
@@ -210,8 +208,7 @@ fn checkpoints(
         let finding = DamagedFinding {
             project: project.clone(),
             workdir: workdir.clone(),
-            number,
-            sequence: entry.sequence,
+            number: entry.number,
             id: entry.id,
             is_lost: tree.is_none(),
             paths: Hurt::default(),
@@ -230,7 +227,7 @@ pub(crate) fn other_extra(
     entry: &Entry,
     extra: ObjectId,
 ) -> Option<(String, ObjectId)> {
-    let name = extra_ref(project, entry.sequence);
+    let name = extra_ref(project, entry.number);
     let named = store.dirs.refs().read(&name).ok().flatten();
     let other = named.filter(|named| entry.has_ref && *named != extra)?;
     (!is_purged(store, project, entry, &name, other)).then_some((name, other))
@@ -247,7 +244,7 @@ fn is_purged(
     let record = store.purge_of(project).ok().flatten();
     let moves = record.map(|record| record.refs).unwrap_or_default();
     // ORDER: the record is read before the ref. It is there until both refs have moved.
-    let checkpoint = || store.dirs.refs().read(&checkpoint_ref(project, entry.sequence));
+    let checkpoint = || store.dirs.refs().read(&checkpoint_ref(project, entry.number));
     moves.iter().any(|m| m.name == extra && m.new == named)
         || checkpoint().ok().flatten() != Some(entry.id)
 }

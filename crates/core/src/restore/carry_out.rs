@@ -35,9 +35,7 @@ impl Operation<'_> {
         let Before { safety, newest, undo, present, recent } = proven.into_before();
         let herma = self.store.dirs.for_writing()?;
         let state_dir = self.state_dir()?;
-        let mut target = prepared.plan.target.clone();
-        // The safety checkpoint, if there is a new one, has moved every other down the list.
-        target.number += usize::from(safety.is_new);
+        let target = prepared.plan.target.clone();
         let token = self.token();
         let journal = match task {
             Task::New(by) => Journal {
@@ -89,7 +87,7 @@ impl Operation<'_> {
                 self.forget_move(&journal)?;
             } else if changes_anything || matches!(task, Task::Finish(_)) {
                 // What is finished may have changed its last file before it was interrupted.
-                let newest = newest.map_or(0, |(_, sequence)| sequence);
+                let newest = newest.map_or(0, |(_, place)| place);
                 self.note_move(&journal, &target, newest)?;
             }
             Ok::<_, Error>(())

@@ -40,7 +40,7 @@ pub(crate) struct Before {
     /// The checkpoint that holds it.
     pub(crate) safety: Saved,
     /// The checkpoint that is the newest by now, with its place in the order of saving.
-    pub(crate) newest: Option<(ObjectId, u64)>,
+    pub(crate) newest: Option<(ObjectId, i64)>,
     /// Where undo and redo stood.
     pub(crate) undo: UndoRecord,
     pub(crate) present: Present,
@@ -108,14 +108,14 @@ impl Operation<'_> {
             self.saved_before(&draft.history, &draft.present, &draft.created)?
         };
         if let Some(mut safety) = found {
-            let newest = draft.history.newest().map(|e| (e.id, e.sequence));
+            let newest = draft.history.newest().map(|e| (e.id, e.place));
             let present = draft.store_again(&mut safety)?;
             return Ok(Before { safety, newest, undo, present, recent: Arc::default() });
         }
         let kept = self.keep(draft, &before(reason), Origin::Safety)?;
         let newest = &kept.saved.checkpoint;
         Ok(Before {
-            newest: Some((newest.id, newest.sequence)),
+            newest: Some((newest.id, newest.place)),
             undo,
             safety: kept.saved,
             present: kept.present,

@@ -13,7 +13,7 @@ use herma_store::object::commit::{Commit, Signature};
 use herma_store::object::{EntryMode, Kind, push_tree_entry};
 use herma_store::pack::write::PackWriter;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, name_ref, sequence_of};
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, name_ref, number_of};
 use herma_store::{ObjectId, ProjectId};
 use herma_worktree::present::{Present, StateIds};
 use herma_worktree::receipt::Receipt;
@@ -22,7 +22,6 @@ use herma_worktree::scan::same_shape::Edits;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::Result;
-use crate::records::step::log::StepLog;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::receipt_in;
@@ -118,7 +117,7 @@ impl Operation<'_> {
         let roll = Roll::read(&self.store.dirs, &self.id).unwrap_or_default();
         notes.extend(lost_of(&roll, history, &self.id));
         let name = options.name.as_deref();
-        let sequence = self.publish_refs(history, &roll, id, extra, name)?;
+        let number = self.publish_refs(history, &roll, id, extra, name)?;
         notes.extend(self.move_mirror(history.mirror, id));
         // A store that cannot be looked at is not cleaned; the checkpoint is safe all the same. Nobody cleans up after a
         // restore: the next save sees to it.
@@ -128,8 +127,9 @@ impl Operation<'_> {
         };
         let checkpoint = Checkpoint {
             id,
-            number: 1,
-            sequence,
+            number,
+            // What is new is the newest.
+            place: i64::try_from(number).unwrap_or(i64::MAX),
             tree: state.tree,
             modes: state.modes,
             extra: Some(extra),
@@ -180,15 +180,17 @@ impl Operation<'_> {
         extra: ObjectId,
         name: Option<&str>,
     ) -> Result<u64> {
-        let reserved = StepLog::reserved_order(&self.state_dir()?)?;
         let mut refs: Vec<(String, ObjectId)> = Vec::new();
-        let mut after = 0;
+        let (mut after, mut given) = (0, HashSet::new());
         for entry in history.entries.iter().filter(|entry| !entry.has_ref) {
             // One of ours that lost its ref gets its number back.
             let known = numbers(roll, &self.id).find(|(_, id)| *id == entry.id);
-            let wanted = known.map_or(entry.sequence, |(sequence, _)| sequence);
-            let (sequence, is_there) = self.free_number(wanted.max(after), entry.id)?;
-            after = sequence + 1;
+            let wanted = known.map_or(entry.number.max(after), |(number, _)| number);
+            let (mut sequence, mut is_there) = self.free_number(wanted, entry.id)?;
+            while !given.insert(sequence) {
+                (sequence, is_there) = self.free_number(sequence + 1, entry.id)?;
+            }
+            after = after.max(sequence + 1);
             if !is_there {
                 let receipt = receipt_in(&self.store, &entry.id);
                 refs.extend(receipt.map(|receipt| (extra_ref(&self.id, sequence), receipt)));
@@ -197,7 +199,7 @@ impl Operation<'_> {
         }
         clear_leftover(&self.store, &refs)?;
         // A number whose ref was lost is not given again: the roll has it, and so the history.
-        let first = history.next_sequence().max(reserved).max(after);
+        let first = history.next_number().max(after);
         let (sequence, _) = self.free_number(first, ObjectId::NULL)?;
         // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
         let mut own = vec![(extra_ref(&self.id, sequence), extra)];
@@ -325,7 +327,7 @@ fn numbers<'r>(
 ) -> impl Iterator<Item = (u64, ObjectId)> + use<'r> {
     let prefix = format!("refs/herma/{project}/");
     roll.refs.iter().filter_map(move |(name, id)| {
-        let sequence = name.strip_prefix(&prefix).and_then(sequence_of)?;
+        let sequence = name.strip_prefix(&prefix).and_then(number_of)?;
         Some((sequence, *id))
     })
 }

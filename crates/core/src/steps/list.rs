@@ -87,9 +87,12 @@ struct Live<'o> {
 impl Live<'_> {
     fn has(&self, moment: &Moment) -> Result<bool> {
         let Operation { store, .. } = self.operation;
-        let name = checkpoint_ref(&self.operation.id, moment.sequence);
-        if matches!(store.dirs.refs().read(&name), Ok(Some(id)) if id == moment.checkpoint) {
-            return Ok(true);
+        // Its number, unless it was taken over.
+        if let Ok(number) = u64::try_from(moment.place) {
+            let name = checkpoint_ref(&self.operation.id, number);
+            if matches!(store.dirs.refs().read(&name), Ok(Some(id)) if id == moment.checkpoint) {
+                return Ok(true);
+            }
         }
         if let Some(all) = self.all.get() {
             return Ok(all.contains(&moment.checkpoint));

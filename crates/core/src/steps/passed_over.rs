@@ -58,7 +58,7 @@ impl Operation<'_> {
         paths: &[RelPath],
     ) -> Result<Vec<OutsideOfStep>> {
         let steps = self.all_steps()?;
-        let later = steps.iter().filter(|step| step.before.sequence >= checkpoint.sequence);
+        let later = steps.iter().filter(|step| step.before.place >= checkpoint.place);
         Ok(later.filter_map(|step| OutsideOfStep::of(step, paths)).collect())
     }
 
@@ -67,7 +67,7 @@ impl Operation<'_> {
         let steps = self.all_steps()?;
         let since = steps.iter().rposition(|step| step.kind.is_move());
         let newer = steps.iter().skip(since.map_or(0, |last| last + 1));
-        let passed = newer.filter(|step| step.before.sequence >= target.sequence);
+        let passed = newer.filter(|step| step.before.place >= target.place);
         Ok(passed.filter_map(|step| OutsideOfStep::of(step, &[])).collect())
     }
 

@@ -84,7 +84,7 @@ impl Operation<'_> {
             version: Version,
             number,
             kind,
-            before: Moment { checkpoint: before.id, sequence: before.sequence, next_step: number },
+            before: Moment { checkpoint: before.id, place: before.place, next_step: number },
             end: StepEnd::Open,
             part: RestoreOptions::default(),
             started: self.clock().now().seconds,
@@ -132,7 +132,7 @@ impl Operation<'_> {
         let is_changed = after.id != *before
             && self.state_of_checkpoint(before) != Some((after.tree, after.modes));
         let moment =
-            Moment { checkpoint: after.id, sequence: after.sequence, next_step: log.next_number() };
+            Moment { checkpoint: after.id, place: after.place, next_step: log.next_number() };
         let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
         step.outside = self.outside_of(&step, &saved.receipt.summary, is_changed)?;
         if !is_changed && step.outside.is_empty() {
@@ -162,7 +162,7 @@ impl Operation<'_> {
         let newest = history.newest();
         let end = StepEnd::Unknown(Moment {
             checkpoint: newest.map_or(step.before.checkpoint, |entry| entry.id),
-            sequence: newest.map_or(step.before.sequence, |entry| entry.sequence),
+            place: newest.map_or(step.before.place, |entry| entry.place),
             next_step: log.next_number(),
         });
         self.write_end(log, step, end)
@@ -259,7 +259,7 @@ impl Operation<'_> {
         &self,
         journal: &Journal,
         target: &Checkpoint,
-        newest: u64,
+        newest: i64,
     ) -> Result<()> {
         let state = self.state_dir()?;
         crate::records::forget_look(&state);
@@ -269,7 +269,7 @@ impl Operation<'_> {
             return Ok(());
         }
         let number = log.next_number();
-        let at = |checkpoint, next_step| Moment { checkpoint, sequence: newest, next_step };
+        let at = |checkpoint, next_step| Moment { checkpoint, place: newest, next_step };
         // What was put together for this says why.
         let is_merged = target.origin == Origin::Merged;
         let made_for = is_merged.then(|| target.subject().to_string());

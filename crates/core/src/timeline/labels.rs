@@ -5,7 +5,8 @@ use herma_store::ObjectId;
 use herma_store::refs::scheme::{checkpoint_ref, name_ref, pin_ref};
 
 use crate::error::{Error, Result};
-use crate::types::checkpoint::{Checkpoint, check_checkpoint_name};
+use crate::types::address::{check_checkpoint_name, check_name_form};
+use crate::types::checkpoint::Checkpoint;
 
 /// Can a checkpoint be called so?
 pub(crate) fn check(name: &str) -> Result<()> {
@@ -25,7 +26,7 @@ impl Operation<'_> {
 
     pub(crate) fn unname(&self, name: &str) -> Result<()> {
         let full = name_ref(&self.id, name);
-        let id = match check_checkpoint_name(name) {
+        let id = match check_name_form(name) {
             Ok(()) => self.store.dirs.refs().read(&full)?,
             Err(_) => None,
         };
@@ -71,9 +72,9 @@ impl Operation<'_> {
         let history = self.load_history()?;
         let entry = history.entry(&checkpoint.id)?;
         if !entry.has_ref {
-            let name = checkpoint_ref(&self.id, entry.sequence);
+            let name = checkpoint_ref(&self.id, entry.number);
             self.store.dirs.refs().create(&[(&name, entry.id)])?;
         }
-        Ok(entry.sequence)
+        Ok(entry.number)
     }
 }

@@ -14,7 +14,7 @@ use crate::types::checkpoint::{Checkpoint, Origin};
 
 /// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
 /// a step ended.
-type Order = (u64, u64);
+type Order = (i64, u64);
 
 /// A state the project was in.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Timeline {
             // Herma made it to go there, or was on the way: where it went is what the move says.
             .filter(|checkpoint| !matches!(checkpoint.origin, Origin::Merged | Origin::Interrupted))
             .map(|checkpoint| Point {
-                order: (checkpoint.sequence, 0),
+                order: (checkpoint.place, 0),
                 state: (checkpoint.tree, checkpoint.modes),
                 checkpoint: Some(checkpoint.clone()),
             })
@@ -82,7 +82,7 @@ impl Timeline {
         let seen = seen_by_steps(steps, checkpoints, &points);
         points.extend(seen);
         points.sort_by_key(|point| point.order);
-        points.push(Point { order: (u64::MAX, u64::MAX), state: present, checkpoint: None });
+        points.push(Point { order: (i64::MAX, u64::MAX), state: present, checkpoint: None });
         let mut line = Self { covers: vec![Vec::new(); points.len() - 1], points };
         for step in steps {
             line.cover(step);
@@ -93,7 +93,7 @@ impl Timeline {
 
     /// Notes during which stretches a step was under way.
     fn cover(&mut self, step: &Step) {
-        let begin: Order = (step.before.sequence, 2 * step.number);
+        let begin: Order = (step.before.place, 2 * step.number);
         if step.kind.is_move()
             && let Some(own) = self.points.iter().position(|point| point.order == begin)
         {
@@ -128,7 +128,7 @@ impl Timeline {
             let from = self.points[stretch].order;
             let own_move = covers.iter().copied().find(|cover| {
                 find(cover.step).is_some_and(|step| {
-                    step.kind.is_move() && from == (step.before.sequence, 2 * step.number)
+                    step.kind.is_move() && from == (step.before.place, 2 * step.number)
                 })
             });
             if let Some(own) = own_move {
@@ -177,7 +177,7 @@ impl Timeline {
     fn given_up(&self, step: &Step) -> usize {
         let until = step.given_up_at();
         let late = |point: &Point| {
-            point.order > (step.before.sequence, 2 * step.number)
+            point.order > (step.before.place, 2 * step.number)
                 && point
                     .checkpoint
                     .as_ref()
@@ -234,7 +234,7 @@ impl Timeline {
 
     /// The point a checkpoint is.
     pub(crate) fn point_of(&self, checkpoint: &Checkpoint) -> Option<usize> {
-        let own = (checkpoint.sequence, 0);
+        let own = (checkpoint.place, 0);
         let is_it =
             |point: &Point| point.checkpoint.as_ref().is_some_and(|c| c.id == checkpoint.id);
         let at_own = self.points.iter().position(|point| point.order == own);
@@ -250,7 +250,7 @@ impl Timeline {
 
 fn end_order(moment: &crate::records::step::Moment) -> Order {
     let after = moment.next_step.saturating_mul(2);
-    (moment.sequence, after.saturating_sub(1))
+    (moment.place, after.saturating_sub(1))
 }
 
 /// What steps saw when they began and ended, where nothing else tells of it: after a step that ended nobody
@@ -290,14 +290,14 @@ fn seen_by_steps(steps: &[Step], checkpoints: &[Checkpoint], points: &[Point]) -
 /// The states somebody looked at when a step began and ended. Nothing may have changed since the last
 /// checkpoint then, so that there is no other trace of it.
 fn looked_at(step: &Step, checkpoints: &[Checkpoint]) -> Vec<Point> {
-    let begin = ((step.before.sequence, step.number.saturating_mul(2)), &step.before);
+    let begin = ((step.before.place, step.number.saturating_mul(2)), &step.before);
     let end = match &step.end {
         StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => Some((end_order(moment), moment)),
         StepEnd::Open | StepEnd::Unknown(_) => None,
     };
     let mut points = Vec::new();
     for (order, moment) in std::iter::once(begin).chain(end) {
-        let is_it = |c: &&Checkpoint| c.id == moment.checkpoint && c.sequence == moment.sequence;
+        let is_it = |c: &&Checkpoint| c.id == moment.checkpoint && c.place == moment.place;
         points.extend(checkpoints.iter().find(is_it).map(|checkpoint| Point {
             order,
             state: (checkpoint.tree, checkpoint.modes),
@@ -320,7 +320,7 @@ fn ends_of_move(
     // What lies outside the part that was brought back is as it was.
     let is_partial = step.part != RestoreOptions::default();
     let vouching = if is_partial { before } else { after };
-    let order = (step.before.sequence, 2 * step.number);
+    let order = (step.before.place, 2 * step.number);
     Some([
         Point { order, state: (before.tree, before.modes), checkpoint: Some(before.clone()) },
         Point { order: (order.0, order.1 + 1), state, checkpoint: Some(vouching.clone()) },

@@ -1,5 +1,6 @@
 //! What a checkpoint is and says, what the user set, and what time it is.
 
+pub mod address;
 pub(crate) mod asked;
 pub mod checkpoint;
 pub mod clock;

@@ -161,8 +161,8 @@ impl Operation<'_> {
             Move::Redo => latest(&record.future)?.ok_or(Error::NothingToRedo),
             _ => {
                 let known = record.past.iter().chain(&record.position);
-                let oldest = known.filter_map(by_id).map(|c| c.sequence).min();
-                let is_older = |c: &&Checkpoint| oldest.is_some_and(|o| c.sequence < o);
+                let oldest = known.filter_map(by_id).map(|c| c.place).min();
+                let is_older = |c: &&Checkpoint| oldest.is_some_and(|o| c.place < o);
                 let older = || all.iter().filter(is_older).find(|c| differs(c)).cloned();
                 let found = latest(&record.past)?.or_else(older);
                 found.ok_or(Error::NothingToUndo)
@@ -177,18 +177,18 @@ impl Operation<'_> {
         let (_, mut record) = self.records()?;
         let entries = history.entries.iter();
         let noted = entries.clone().find(|entry| Some(entry.id) == record.newest);
-        let noted = noted.map(|entry| entry.sequence).or(record.order);
-        let forgotten = entries.rev().nth(MAX_UNDO_STATES).map(|entry| entry.sequence);
-        let last = noted.max(forgotten).unwrap_or(0);
+        let noted = noted.map(|entry| entry.place).or(record.order);
+        let forgotten = entries.rev().nth(MAX_UNDO_STATES).map(|entry| entry.place);
+        let last = noted.max(forgotten).unwrap_or(i64::MIN);
         let is_end = |entry: &Entry| [record.position, record.left].contains(&Some(entry.id));
-        let is_wanted = |entry: &Entry| entry.sequence > last || is_end(entry);
+        let is_wanted = |entry: &Entry| entry.place > last || is_end(entry);
         let read = history.readable_where(&self.store, is_wanted)?;
         let by_id = |id: Option<ObjectId>| read.iter().find(|c| Some(c.id) == id);
         let (position, left) = (by_id(record.position), by_id(record.left));
         let is_told = |(to, from): &Ends<'_>| !to.receipt_damaged && !from.receipt_damaged;
         let ends = position.zip(left).filter(|_| record.whole).filter(is_told);
         // What was merged is a state the project was in only where a move led to it.
-        let is_saved = |c: &&Checkpoint| c.sequence > last && c.origin != Origin::Merged;
+        let is_saved = |c: &&Checkpoint| c.place > last && c.origin != Origin::Merged;
         let saved: Vec<&Checkpoint> = read.iter().rev().filter(is_saved).collect();
         let since = self.happened(&record, &saved, (ends, present))?;
         if since != Since::Nothing {
@@ -199,7 +199,7 @@ impl Operation<'_> {
             // What cannot be read was a state, too, and is not passed over in silence.
             let is_passed = |entry: &&Entry| match by_id(Some(entry.id)) {
                 Some(_) => saved.iter().any(|c| c.id == entry.id),
-                None => entry.sequence > last,
+                None => entry.place > last,
             };
             let passed = history.entries.iter().filter(is_passed);
             record.past.extend(passed.map(|entry| entry.id));

@@ -316,10 +316,8 @@ impl Operation<'_> {
             let ends_later = match step.end {
                 StepEnd::Open => true,
                 // It counts until the checkpoint after that.
-                StepEnd::Unknown(end) => end.sequence >= checkpoint.sequence,
-                StepEnd::Changed(end) | StepEnd::Unchanged(end) => {
-                    end.sequence > checkpoint.sequence
-                }
+                StepEnd::Unknown(end) => end.place >= checkpoint.place,
+                StepEnd::Changed(end) | StepEnd::Unchanged(end) => end.place > checkpoint.place,
             };
             ends_later && !step.kind.is_move()
         };
@@ -352,8 +350,8 @@ impl Ground<'_> {
 
 /// What the chosen steps changed outside checkpoints, within what was asked for.
 fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<OutsideOfStep> {
-    let since = asked.since.as_ref().map_or(0, |since| since.sequence);
-    let is_meant = |step: &&Step| chosen.contains(&step.number) && step.before.sequence >= since;
+    let since = asked.since.as_ref().map_or(i64::MIN, |since| since.place);
+    let is_meant = |step: &&Step| chosen.contains(&step.number) && step.before.place >= since;
     let meant = told.steps.iter().filter(is_meant);
     meant.filter_map(|step| OutsideOfStep::of(step, &asked.paths)).collect()
 }
@@ -362,7 +360,7 @@ fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<Out
 fn is_before(steps: &[Step], id: &ObjectId, other: &Checkpoint) -> bool {
     let moments = steps.iter().flat_map(|step| [Some(&step.before), step.end.moment()]);
     let mut named = moments.flatten().filter(|moment| moment.checkpoint == *id);
-    named.all(|moment| moment.sequence < other.sequence)
+    named.all(|moment| moment.place < other.place)
 }
 
 fn is_idle(step: &Step) -> bool {

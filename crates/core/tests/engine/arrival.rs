@@ -48,7 +48,7 @@ fn every_kind_of_change_is_seen_where_it_was_made() {
     std::fs::create_dir(p.path("d/empty")).unwrap();
     p.remove("a/one");
     p.write("a/one/inside", "a directory by now\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert!(restored.kept.is_empty(), "{:?}", restored.kept);
     assert_noted_state_is_the_present(&p);
     p.undo().unwrap();
@@ -61,7 +61,7 @@ fn a_part_of_a_checkpoint_leads_to_a_state_of_its_own() {
     p.write("a/b/one", "changed\n");
     p.write("d/one", "changed\n");
     p.write("d/new/file", "new\n");
-    p.restore_paths("1", &["a"]).unwrap();
+    p.restore_paths("@", &["a"]).unwrap();
     assert_eq!((p.read("a/b/one"), p.read("d/one")), ("a/b\n".into(), "changed\n".into()));
     assert_noted_state_is_the_present(&p);
 }
@@ -73,14 +73,14 @@ fn an_ignore_file_that_comes_back_counts_below_directories_nothing_was_changed_i
     p.save("with rules");
     p.remove(".gitignore");
     p.save("without rules");
-    p.restore("2");
+    p.restore("@-1");
     // What the rules leave out again was there before, and undo still knows it.
     let restored = p.tree();
     p.undo().unwrap();
     assert_noted_state_is_the_present(&p);
     p.redo().unwrap();
     herma_testkit::tree::assert_same(&restored, &p.tree(), "done again");
-    p.restore("3");
+    p.restore("@-2");
     assert_noted_state_is_the_present(&p);
 }
 
@@ -95,7 +95,7 @@ fn many_files_at_once_are_noted_as_they_are() {
     for number in 0..200 {
         p.write(&name(number), format!("{number} changed\n"));
     }
-    assert_eq!(p.restore("1").written, 200);
+    assert_eq!(p.restore("@").written, 200);
     assert_noted_state_is_the_present(&p);
 }
 
@@ -105,7 +105,7 @@ fn after_only_files_were_replaced(happens: impl Fn(&TestProject) + Sync) -> (Tes
     for path in ["a/one", "a/b/one", "d/e/two.txt"] {
         p.write(path, "changed\n");
     }
-    let kept = restore_when(&p, "1", Stage::Verifying, || happens(&p));
+    let kept = restore_when(&p, "@", Stage::Verifying, || happens(&p));
     let is_named = kept == [("a/b/one".to_owned(), KeptWhy::ChangedMeanwhile)];
     assert!(is_named || kept.is_empty(), "{kept:?}");
     (p, is_named)
@@ -142,7 +142,7 @@ fn where_nobody_interferes_replaced_files_are_the_state_they_were_to_be() {
 fn a_directory_whose_mode_changes_meanwhile_is_not_called_restored() {
     let p = project_with_directories();
     p.write("a/b/one", "changed\n");
-    let kept = restore_when(&p, "1", Stage::Verifying, || p.chmod("a/b", 0o700));
+    let kept = restore_when(&p, "@", Stage::Verifying, || p.chmod("a/b", 0o700));
     assert_eq!(kept, [("a/b".to_owned(), KeptWhy::ChangedMeanwhile)]);
     assert_noted_state_is_the_present(&p);
 }
@@ -153,7 +153,7 @@ fn what_an_ignore_file_that_comes_back_lets_in_is_part_of_the_state() {
     p.write(".gitignore", "nothing\n");
     p.save("rules for nothing");
     p.write(".gitignore", "*.dat\n");
-    let kept = restore_while(&p, "1", || p.write("new.dat", "theirs\n"));
+    let kept = restore_while(&p, "@", || p.write("new.dat", "theirs\n"));
     assert_eq!(kept, [("new.dat".to_owned(), KeptWhy::ChangedMeanwhile)]);
     assert_noted_state_is_the_present(&p);
 }
@@ -165,7 +165,7 @@ fn what_others_write_beside_restored_files_is_named_and_elsewhere_it_is_saved_ne
     std::thread::sleep(Duration::from_millis(30));
     p.write("a/one", "changed\n");
     p.save("second");
-    let kept = restore_while(&p, "2", || {
+    let kept = restore_while(&p, "@-1", || {
         p.write("a/new", "theirs\n");
         p.write("d/e/one", "theirs\n");
     });
@@ -181,7 +181,7 @@ fn what_others_wrote_while_a_restore_ran_is_not_lost_by_undo_and_redo() {
     let p = project_with_directories();
     p.write("a/one", "changed\n");
     p.save("second");
-    restore_while(&p, "2", || p.write("d/e/one", "theirs\n"));
+    restore_while(&p, "@-1", || p.write("d/e/one", "theirs\n"));
     p.undo().unwrap();
     p.redo().unwrap();
     let saved = p.list();

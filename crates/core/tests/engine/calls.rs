@@ -95,7 +95,7 @@ fn nobody_shares_a_look_from_before_a_restore() {
     test.write("a", "2");
     let waiting = BootMoment::now();
     test.call_since("1", &waiting);
-    test.restore("2");
+    test.restore("@-1");
     let begun = test.call_since("2", &waiting);
     assert!(begun.saved.is_some(), "it shared the state before the restore");
 }

@@ -430,7 +430,7 @@ fn what_is_said_to_be_exact_comes_back_exactly() {
         let before = p.tree();
         run(&p, command);
         p.save("after");
-        p.restore("2");
+        p.restore("@-1");
         assert_same(&before, &p.tree(), command);
     }
 }

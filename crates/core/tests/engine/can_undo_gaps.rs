@@ -76,7 +76,7 @@ fn a_link_that_is_made_last_leads_nobody() {
         let before = p.tree();
         run(&p, command);
         p.save("after");
-        p.restore("2");
+        p.restore("@-1");
         herma_testkit::tree::assert_same(&before, &p.tree(), command);
     }
 }

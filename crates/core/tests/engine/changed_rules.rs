@@ -73,7 +73,7 @@ fn undo_removes_what_a_restore_made_though_the_rules_leave_it_out_by_now() {
     for (what, rules) in RULES {
         let p = without_x(what, rules);
         let before = p.tree();
-        assert_eq!(p.restore("1").kept, [], "{what}");
+        assert_eq!(p.restore("@").kept, [], "{what}");
         assert!(p.exists("made/x"), "{what}");
         let after = p.tree();
         assert_eq!(done(p.undo().unwrap()).kept, [], "{what}");
@@ -100,7 +100,7 @@ fn a_save_after_a_restore_to_other_rules_is_not_what_an_undo_takes_back() {
     p.write("a", "2\n");
     p.save("with c");
     set(&mut p, |s| s.excludes.exclude = vec!["/c".to_owned()]);
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!((p.read("a"), p.read("c")), ("1\n".into(), "c\n".into()));
     p.save("by the rules of now");
     let undone = done(p.undo().unwrap());
@@ -133,7 +133,7 @@ fn undo_leaves_what_was_ignored_beside_the_file_a_restore_made() {
         // Even where an older checkpoint holds the same state and left the directory out as a whole.
         p.save("before");
         let before = p.tree();
-        p.restore("2");
+        p.restore("@-1");
         assert!(p.exists("made/x"), "{what}");
         assert_eq!(done(p.undo().unwrap()).kept, [], "{what}");
         assert_same(&before, &p.tree(), what);
@@ -144,7 +144,7 @@ fn undo_leaves_what_was_ignored_beside_the_file_a_restore_made() {
 fn a_file_a_restore_made_and_somebody_edited_is_named_and_not_removed() {
     for (what, rules) in RULES {
         let p = without_x(what, rules);
-        p.restore("1");
+        p.restore("@");
         p.write("made/x", "y".repeat(200));
         let undone = done(p.undo().unwrap());
         let kept: Vec<_> = undone.kept.iter().map(|kept| kept.path.to_string()).collect();
@@ -166,7 +166,7 @@ fn undo_brings_back_what_a_restore_removed_or_replaced_though_the_rules_leave_it
     p.save("first");
     p.write("removed/x", "mine\n");
     p.write("replaced", "2\n");
-    p.restore("1");
+    p.restore("@");
     p.write(".git/info/exclude", "removed/\n");
     set(&mut p, |s| s.excludes.exclude.push("replaced".to_owned()));
     assert_eq!(done(p.undo().unwrap()).kept, []);

@@ -130,9 +130,9 @@ fn the_count_limit_keeps_the_newest_and_what_was_pinned_or_named() {
         project.write("a", step.to_string());
         project.save(&format!("{step}"));
     }
-    let first = project.find("12");
+    let first = project.find("@-11");
     project.project().pin(&first).unwrap();
-    let second = project.find("11");
+    let second = project.find("@-10");
     project.project().name(&second, "good").unwrap();
     let cleaned = clean(&project, Limits { max_snapshots: Some(5), ..Limits::default() });
     assert_eq!(cleaned.dropped.len(), 7);
@@ -270,7 +270,7 @@ fn a_step_under_way_is_forgotten_with_its_checkpoint_once_nobody_can_end_it() {
     p.write("a", "1");
     p.begin("claude", "bash");
     p.step("codex", || p.write("a", "2"));
-    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    p.project().drop_checkpoint(&p.find("@-1")).unwrap();
     let known = || {
         clean(&p, Limits::default());
         p.project().steps(&StepChoice::default()).unwrap().len()

@@ -263,7 +263,7 @@ fn a_newest_checkpoint_with_a_damaged_file_is_not_all_that_is_left() {
         p.write("big.txt", super::cleaning::text(step + 1, 3_000));
         p.save(&format!("{step}"));
     }
-    let newest = p.find("1");
+    let newest = p.find("@");
     let blob = git_line(&p, &["rev-parse", &format!("{}:big.txt", newest.id)]);
     let pack = pack_with(&p, &blob);
     let mut bytes = std::fs::read(&pack).unwrap();
@@ -273,6 +273,6 @@ fn a_newest_checkpoint_with_a_damaged_file_is_not_all_that_is_left() {
     let limits = Limits { max_snapshots: Some(1), ..Limits::default() };
     clean(&p, limits);
     assert_eq!(p.list().len(), 2, "the newest, and the newest that is whole");
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("big.txt"), super::cleaning::text(3, 3_000));
 }

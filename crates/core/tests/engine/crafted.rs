@@ -253,12 +253,12 @@ fn a_tree_bomb_is_refused_and_a_part_of_it_is_not() {
     let crafted = Crafted::new();
     let tree = bomb(&crafted, FILE, crafted.blob(b"part"));
     crafted.point(crafted.commit(tree));
-    let error = crafted.p.restore_with("1", &RestoreOptions::default());
+    let error = crafted.p.restore_with("@", &RestoreOptions::default());
     assert!(matches!(error, Err(Error::Diff(DiffError::TooMany { .. }))), "{error:?}");
     assert_same(&crafted.before, &crafted.p.tree(), "refused");
     crafted.p.chmod("src", 0o750); // so that modes are compared, too
     let path = "0/1/2/3/4/5/6/7/8/9";
-    crafted.p.restore_paths("1", &[path]).unwrap();
+    crafted.p.restore_paths("@", &[path]).unwrap();
     assert_eq!(crafted.p.read(path), "part");
     assert_eq!(crafted.p.read("a.txt"), "two\n", "nothing else was asked for");
     crafted.assert_usable();
@@ -270,7 +270,7 @@ fn a_bomb_of_empty_directories_is_refused() {
     let tree = bomb(&crafted, DIRECTORY, crafted.tree(&[]));
     crafted.point(crafted.commit(tree));
     let project = crafted.p.project();
-    let target = project.find(&Spec::Number(1)).unwrap();
+    let target = project.find(&Spec::Back(0)).unwrap();
     let planned = project.plan_restore(&target, &RestoreOptions::default(), &NoProgress);
     assert!(matches!(planned, Err(Error::Diff(_))), "{planned:?}");
 }
@@ -284,7 +284,7 @@ fn ten_thousand_levels_overflow_nothing() {
     }
     crafted.point(crafted.commit(id));
     let project = crafted.p.project();
-    let target = project.find(&Spec::Number(1)).unwrap();
+    let target = project.find(&Spec::Back(0)).unwrap();
     let plan = project.plan_restore(&target, &RestoreOptions::default(), &NoProgress);
     assert!(plan.unwrap().actions.len() > 10_000);
     crafted.assert_usable();
@@ -298,7 +298,7 @@ fn a_quarter_of_a_million_entries_are_planned() {
     let entries: Vec<_> = names.iter().map(|n| (FILE, n.as_bytes(), blob)).collect();
     crafted.point(crafted.commit(crafted.tree(&entries)));
     let project = crafted.p.project();
-    let target = project.find(&Spec::Number(1)).unwrap();
+    let target = project.find(&Spec::Back(0)).unwrap();
     let plan = project.plan_restore(&target, &RestoreOptions::default(), &NoProgress).unwrap();
     assert!(plan.actions.len() > 250_000);
 }

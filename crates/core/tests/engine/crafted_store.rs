@@ -52,7 +52,7 @@ fn assert_everything_works(p: &TestProject, what: &str) {
     let tree = Tree::read(&p.root).as_git();
     let stored = p.repository().tree(&saved.checkpoint.id.to_hex());
     assert_same(&tree, &stored, what);
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("a.txt"), "two\n", "restore, {what}");
     p.undo().unwrap_or_else(|e| panic!("undo, {what}: {e}"));
     assert_eq!(p.read("a.txt"), "three\n", "undo, {what}");
@@ -160,10 +160,10 @@ fn garbage_in_place_of_one_ref_leaves_the_others() {
         let p = p.p;
         assert_eq!(p.list().len(), 1, "{what}");
         assert!(p.save("new").is_new);
-        p.restore("2");
+        p.restore("@-1");
         assert_eq!(p.read("a.txt"), "one\n", "{what}");
         assert!(
-            p.list().iter().all(|c| c.sequence != 7),
+            p.list().iter().all(|c| c.number != 7),
             "a broken ref's number is not given away: {what}"
         );
     }
@@ -202,7 +202,7 @@ fn numbers_no_checkpoint_ever_had_are_not_counted_on() {
     }
     assert_eq!(p.p.list().len(), 1);
     let saved = p.p.save("new");
-    assert!(saved.is_new && saved.checkpoint.sequence < 10);
+    assert!(saved.is_new && saved.checkpoint.number < 10);
     assert_eq!(p.p.list().len(), 2);
 }
 
@@ -252,7 +252,7 @@ fn packs_that_are_none_do_not_hide_the_others() {
         std::fs::write(p.store().join("objects/info/alternates"), &bytes).unwrap();
         assert_eq!(p.list().len(), 2, "{what}");
         assert!(p.save("new").is_new, "{what}");
-        p.restore("2");
+        p.restore("@-1");
         assert_eq!(p.read("a.txt"), "two\n", "{what}");
         let missing = Spec::parse("id:ffffffffff").unwrap();
         let error = p.project().find(&missing).unwrap_err();

@@ -50,9 +50,9 @@ fn locks_a_killed_process_left_behind_do_not_stop_anything() {
     let saved = p.save("second");
     assert!(saved.is_new);
     assert_eq!(saved.notes, Vec::<String>::new());
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("a.txt"), "one\n");
-    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    p.project().drop_checkpoint(&p.find("@-1")).unwrap();
     assert_eq!(p.list().len(), 1);
     p.fsck_but_dangling();
 }
@@ -93,7 +93,7 @@ fn files_that_are_left_out_do_not_count() {
     assert_eq!(saved.receipt.summary.files, 1);
     assert_eq!(p.left_out()["node_modules"], Reason::Excluded);
     p.write("main.js", "2\n");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("main.js"), "1\n");
 }
 
@@ -119,7 +119,7 @@ fn a_nested_repository_is_saved_like_any_directory() {
     p.write("vendor/lib/src/lib.c", "int y;\n");
     p.write("vendor/lib/added.c", "int z;\n");
     p.remove("fresh");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("vendor/lib/src/lib.c"), "int x;\n");
     assert!(!p.exists("vendor/lib/added.c"));
     assert_eq!(p.read("fresh/b.txt"), "two\n");
@@ -150,7 +150,7 @@ fn one_unreadable_file_costs_one_line_of_the_receipt() {
     let expected = ["closed", "locked.txt"].map(|path| (path.to_owned(), Reason::Unreadable));
     assert_eq!(named, expected);
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("a.txt"), "one\n");
     p.chmod("locked.txt", 0o600);
     p.chmod("closed", 0o700);

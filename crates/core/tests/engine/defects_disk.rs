@@ -201,7 +201,7 @@ fn names_that_are_not_text_or_look_like_patterns_are_just_names() {
     let patch = patch_to_present(&p);
     let has = |line: &[u8]| patch.split(|b| *b == b'\n').any(|found| found == line);
     assert!(has(b"-caf\xe9") && has(b"+th\xe9"), "{}", escape(&patch));
-    p.restore("1");
+    p.restore("@");
     assert_eq!(std::fs::read(p.root.join(odd)).unwrap(), b"odd\n");
     assert_eq!(std::fs::read(p.path("latin.txt")).unwrap(), b"caf\xe9\n");
     p.fsck();
@@ -221,10 +221,10 @@ fn nobody_else_can_read_the_store_whatever_the_umask() {
     p.chmod("private.txt", 0o600);
     p.save("first");
     p.write("private.txt", "changed\n");
-    p.restore("1");
+    p.restore("@");
     p.project().pin(&p.find("@")).unwrap();
     p.project().name(&p.find("@"), "good").unwrap();
-    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    p.project().drop_checkpoint(&p.find("@-1")).unwrap();
     assert_eq!(p.path("private.txt").metadata().unwrap().mode() & 0o777, 0o600);
     walk(&p.home(), &mut |path, metadata| {
         let open = metadata.mode() & 0o077;
@@ -258,7 +258,7 @@ fn credentials_are_left_out_and_named_at_once() {
     assert_eq!(named, secrets);
     assert!(saved.receipt.left_out.iter().all(|item| item.reason == Reason::Secret));
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     for name in secrets {
         assert_eq!(p.read(name), "hunter2-hunter2\n", "{name} is left alone");
     }

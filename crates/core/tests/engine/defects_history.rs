@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use herma_core::engine::NoProgress;
-use herma_core::{Checkpoint, ObjectId, SaveOptions, Settings};
+use herma_core::{Checkpoint, Error, ObjectId, SaveOptions, Settings, Spec};
 use herma_testkit::tree::assert_same;
 
 use super::project::TestProject;
@@ -73,10 +73,7 @@ fn dropping_a_checkpoint_changes_no_other() {
         let dropped = expected.remove(index);
         p.project().drop_checkpoint(&dropped).unwrap();
     }
-    for (checkpoint, number) in expected.iter_mut().zip(1..) {
-        checkpoint.number = number;
-    }
-    assert_eq!(p.list(), expected, "ids, times, order, reasons with their bodies");
+    assert_eq!(p.list(), expected, "numbers, ids, times, order, reasons with their bodies");
     let times: HashSet<i64> = expected.iter().map(|c| c.time.seconds).collect();
     assert_eq!(times.len(), expected.len(), "each keeps a time of its own");
     let tip = format!("refs/hermes/{}", p.project().id());
@@ -114,7 +111,7 @@ fn a_dropped_checkpoint_does_not_come_back_as_a_copy_hermes_made() {
     assert_eq!(expected.len(), 4, "copies are not listed twice");
 
     for index in [2, 0] {
-        let dropped = p.find(&(index + 1).to_string());
+        let dropped = p.list().swap_remove(index);
         p.project().drop_checkpoint(&dropped).unwrap();
         expected.remove(index);
         assert_eq!(ids(&p.list()), expected);
@@ -134,8 +131,8 @@ fn a_moved_project_gets_its_history_back() {
         p.write("README", content);
         p.save(content);
     }
-    p.project().pin(&p.find("3")).unwrap();
-    p.project().name(&p.find("2"), "good").unwrap();
+    p.project().pin(&p.find("@-2")).unwrap();
+    p.project().name(&p.find("@-1"), "good").unwrap();
     let before = p.list();
     let tree = p.tree();
     let old = p.project().id().clone();
@@ -153,13 +150,47 @@ fn a_moved_project_gets_its_history_back() {
 
     let list = p.list();
     assert_eq!(list[0].id, here.id, "what was saved here is newer");
+    let numbers = || p.list().iter().map(|one| one.number).collect::<Vec<_>>();
+    assert_eq!(numbers(), [1, 4, 3, 2], "and keeps its number");
     let facts = |c: &Checkpoint| (c.id, c.time, c.reason.clone(), c.names.clone(), c.pinned);
     let adopted: Vec<_> = list[1..].iter().map(facts).collect();
     assert_eq!(adopted, before.iter().map(facts).collect::<Vec<_>>());
     assert_eq!(p.project().adoptable().unwrap(), []);
-    p.restore("2");
+    p.restore("@-1");
     assert_same(&tree, &p.tree(), "the newest state of before the move");
+    p.write("src/a.txt", "later\n");
+    p.save("later");
+    assert_eq!(numbers()[..3], [5, 1, 4]);
+    p.undo().unwrap();
+    assert_same(&tree, &p.tree(), "the order is that of saving, whatever the numbers");
     p.fsck();
+}
+
+#[test]
+fn a_moved_project_keeps_its_numbers_where_none_was_given_yet() {
+    let mut p = TestProject::new();
+    for content in ["one\n", "two\n", "three\n", "four\n"] {
+        p.write("a.txt", content);
+        p.save(content);
+    }
+    p.project().drop_named(&Spec::Number(4)).unwrap();
+    p.project().drop_named(&Spec::Number(2)).unwrap();
+    let before = p.list();
+    let moved = p.base().canonicalize().unwrap().join("renamed");
+    std::fs::rename(&p.root, &moved).unwrap();
+    p.root = moved;
+    let found = p.project().adoptable().unwrap().remove(0);
+    assert_eq!(p.project().adopt(&found).unwrap(), 2);
+    assert_eq!(p.list(), before);
+    for (number, nearest) in [(2, [1, 3].as_slice()), (4, &[3])] {
+        let gone = p.project().find(&Spec::Number(number)).unwrap_err();
+        assert!(
+            matches!(&gone, Error::NoSuchNumber { nearest: near, .. } if near == nearest),
+            "{gone:?}"
+        );
+    }
+    p.write("a.txt", "five\n");
+    assert_eq!(p.save("five").checkpoint.number, 5, "a number is given once");
 }
 
 // HERMES defect 20

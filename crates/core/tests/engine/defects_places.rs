@@ -169,7 +169,7 @@ fn the_environment_of_git_does_not_leak_in() {
     p.write("a.txt", "one\n");
     let saved = p.save("first").checkpoint;
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("a.txt"), "one\n");
     p.fsck();
     let commit = p.repository().git(["cat-file", "commit", &saved.id.to_hex()]).success();

@@ -42,7 +42,7 @@ fn restore_refuses_when_the_present_cannot_be_saved() {
         std::fs::set_permissions(&pack, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     set_mode(0o500);
-    let refused = p.restore_with("1", &RestoreOptions::default());
+    let refused = p.restore_with("@", &RestoreOptions::default());
     set_mode(0o700);
     assert!(refused.is_err(), "{refused:?}");
     assert_same(&before, &p.tree(), "nothing was changed");
@@ -97,7 +97,7 @@ fn a_file_that_outgrew_the_limit_is_not_overwritten() {
     p.write("data.csv", vec![b'x'; 2000]);
     p.write("shrinks.csv", "small by now\n");
     p.write("a.txt", "after\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     let too_large = KeptWhy::NotSaved(Reason::TooLarge);
     let expected = [("data.csv".to_owned(), too_large), ("shrinks.csv".to_owned(), too_large)];
     assert_eq!(kept(&restored), expected);
@@ -120,7 +120,7 @@ fn an_ignored_directory_in_the_way_is_not_deleted() {
     p.write("lib/own.js", "saved\n");
     p.write("lib/node_modules/x.js", "never saved\n");
     p.write("a.txt", "after\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     let expected = [
         ("cache".to_owned(), KeptWhy::InTheWay(Reason::Ignored)),
         ("lib".to_owned(), KeptWhy::InTheWay(Reason::Excluded)),
@@ -141,7 +141,7 @@ fn what_an_ignore_file_left_out_stays_when_the_ignore_file_goes() {
     p.write("cache/deep/only-copy", "never saved\n");
     p.write("local.db", "never saved\n");
     let after = p.tree();
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert!(!p.exists(".gitignore"));
     assert_eq!(p.read("cache/deep/only-copy"), "never saved\n");
     assert_eq!(p.read("local.db"), "never saved\n");

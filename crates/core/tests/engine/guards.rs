@@ -61,7 +61,7 @@ fn a_new_restore_leaves_nothing_to_redo() {
         p.write("a.txt", text);
         p.save(text);
     }
-    let [third, second, first] = [1, 2, 3].map(|n| p.find(&n.to_string()).id.to_hex());
+    let [third, second, first] = ["@", "@-1", "@-2"].map(|spec| p.find(spec).id.to_hex());
     p.restore(&second);
     p.undo().unwrap();
     assert_eq!(p.read("a.txt"), "three\n");
@@ -79,7 +79,7 @@ fn an_undo_of_changes_goes_to_the_newest_save_and_not_past_it() {
     p.write("a.txt", "one\n");
     p.save("first");
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     p.write("a.txt", "three\n");
     p.save("since the restore");
     p.write("a.txt", "four\n");
@@ -94,7 +94,7 @@ fn an_undo_of_changes_after_a_restore_goes_to_where_the_restore_led() {
     p.save("first");
     p.write("a.txt", "two\n");
     p.save("second");
-    p.restore("2");
+    p.restore("@-1");
     p.write("a.txt", "three\n");
     p.undo().unwrap();
     assert_eq!(p.read("a.txt"), "one\n", "nothing was saved since");
@@ -192,7 +192,7 @@ fn an_undo_goes_on_backwards_though_the_state_it_left_was_dropped() {
         p.save(text);
     }
     p.undo().unwrap();
-    p.project().drop_checkpoint(&p.find("1")).unwrap();
+    p.project().drop_checkpoint(&p.find("@")).unwrap();
     p.undo().unwrap();
     assert_eq!(p.read("a.txt"), "two\n");
 }
@@ -204,7 +204,7 @@ fn undoing_a_restore_twice_goes_to_the_work_before_it() {
         p.write("a.txt", text);
         p.save(text);
     }
-    let [second, first] = [1, 2].map(|n| p.find(&n.to_string()).id.to_hex());
+    let [second, first] = ["@", "@-1"].map(|spec| p.find(spec).id.to_hex());
     p.restore(&first);
     p.write("a.txt", "three\n");
     p.save("three");
@@ -221,7 +221,7 @@ fn nothing_is_redone_over_what_changed_since_the_undo() {
     p.write("a.txt", "one\n");
     p.save("first");
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     p.undo().unwrap();
     p.write("a.txt", "three\n");
     let refused = p.redo();
@@ -256,14 +256,14 @@ fn a_name_taken_in_an_ignored_directory_is_not_overwritten() {
     p.write("made/a.txt", "never saved\n");
     p.write(".gitignore", "made/\n");
     let plan =
-        p.project().plan_restore(&p.find("1"), &RestoreOptions::default(), &NoProgress).unwrap();
+        p.project().plan_restore(&p.find("@"), &RestoreOptions::default(), &NoProgress).unwrap();
     let actions: Vec<String> = plan.actions.iter().map(|a| a.path.to_string()).collect();
     assert!(!actions.contains(&"made/a.txt".to_owned()), "{actions:?}");
     assert!(actions.contains(&"made/b.txt".to_owned()), "a free name may be taken");
     let kept: Vec<_> = plan.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
     let why = KeptWhy::NotSaved(Reason::Ignored);
     assert!(kept.contains(&("made/a.txt".to_owned(), why)), "{kept:?}");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("made/a.txt"), "never saved\n");
     assert_eq!(p.read("made/b.txt"), "saved\n");
 }
@@ -275,7 +275,7 @@ fn a_file_that_no_checkpoint_holds_is_not_replaced_by_an_older_one() {
     p.save("first");
     p.write("a.txt", "never saved\n");
     p.write(".gitignore", "a.txt\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     let planned: Vec<String> = restored.plan.actions.iter().map(|a| a.path.to_string()).collect();
     assert!(!planned.contains(&"a.txt".to_owned()), "{planned:?}");
     assert_eq!(p.read("a.txt"), "never saved\n");
@@ -291,7 +291,7 @@ fn a_file_that_the_checkpoint_left_out_is_not_removed() {
     p.save("left out");
     p.write(".gitignore", "");
     p.save("held");
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("data.bin"), "there all the time\n");
 }
 
@@ -304,7 +304,7 @@ fn a_directory_with_something_that_no_checkpoint_holds_does_not_give_way_to_a_fi
     p.remove("name");
     p.write("name/a.txt", "saved\n");
     p.write("name/x.secret", "never saved\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert_eq!(p.read("name/x.secret"), "never saved\n");
     let why = KeptWhy::InTheWay(Reason::Ignored);
     assert!(restored.kept.iter().any(|kept| kept.why == why), "{restored:?}");
@@ -526,7 +526,7 @@ fn an_interrupted_restore_is_undone_first_and_can_be_redone() {
         p.write("a.txt", text);
         p.save(text);
     }
-    interrupt_between(&p, p.find("1").id, p.find("2").id);
+    interrupt_between(&p, p.find("@").id, p.find("@-1").id);
     p.write("a.txt", "half way\n");
     p.undo().unwrap();
     assert_eq!(p.read("a.txt"), "two\n", "as before the restore");
@@ -545,7 +545,7 @@ fn what_is_to_be_kept_is_kept() {
     p.write("b.txt", "two\n");
     let options =
         RestoreOptions { keep: vec![RelPath::new("b.txt").unwrap()], ..RestoreOptions::default() };
-    p.restore_with("1", &options).unwrap();
+    p.restore_with("@", &options).unwrap();
     assert_eq!((p.read("a.txt"), p.read("b.txt")), ("one\n".into(), "two\n".into()));
 }
 
@@ -579,11 +579,11 @@ fn an_undo_does_not_pass_over_a_checkpoint_that_cannot_be_read() {
         p.write("a", content);
         p.save(content.trim());
     }
-    let pack = super::upkeep::pack_with(&p, &p.find("2").id.to_hex());
+    let pack = super::upkeep::pack_with(&p, &p.find("@-1").id.to_hex());
     std::fs::remove_file(pack).unwrap();
     let failed = p.undo().unwrap_err();
     assert_eq!(failed.kind(), ErrorKind::Damaged, "{failed}");
     assert_eq!(p.read("a"), "three\n");
-    p.restore("3");
+    p.restore("@-2");
     assert_eq!(p.read("a"), "one\n");
 }

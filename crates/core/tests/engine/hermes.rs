@@ -98,7 +98,7 @@ fn a_store_of_hermes_is_read_as_it_stands_and_not_written_to() {
         assert_eq!(world.reasons(), newest_first(&REASONS));
         for (checkpoint, (number, id)) in list.iter().zip(ids.iter().enumerate().rev()) {
             assert_eq!(checkpoint.id.to_hex(), *id);
-            assert_eq!(checkpoint.number, ids.len() - number);
+            assert_eq!(checkpoint.number, number as u64 + 1);
             assert_eq!(checkpoint.origin, Origin::Hermes);
             let state = State::Checkpoint(Box::new(checkpoint.clone()));
             let comparison =
@@ -168,7 +168,7 @@ fn a_checkpoint_of_hermes_opens_no_private_file_to_others() {
     p.write("changed.txt", "two\n");
     p.chmod("tool", 0o600);
     p.chmod("text", 0o751);
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("changed.txt"), "one\n");
     assert_eq!(p.mode("same.txt"), 0o600);
     assert_eq!(p.mode("changed.txt"), 0o600);
@@ -192,7 +192,7 @@ fn herma_and_hermes_take_turns_on_one_store() {
     let theirs = world.hermes.take(&world.p.root, "by hermes").unwrap();
     expected.insert(0, "by hermes".to_owned());
     assert_eq!(world.reasons(), expected, "what Hermes added is a checkpoint");
-    assert_eq!(world.p.find("1").id.to_hex(), theirs);
+    assert_eq!(world.p.find("@").id.to_hex(), theirs);
 
     world.p.write("a.txt", "by herma again\n");
     world.p.save("by herma, once more");

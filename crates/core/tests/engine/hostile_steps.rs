@@ -59,7 +59,7 @@ fn assert_usable(p: &TestProject, what: &str) {
     assert!(p.project().interrupted().unwrap().is_none(), "{what}");
     p.take_back(&of_steps(&[step]));
     assert_eq!(p.tree(), before, "{what}");
-    p.restore(&p.list().len().to_string());
+    p.restore(&p.oldest());
     assert_eq!(p.read("b.txt"), "old\n", "{what}");
     assert!(p.project().interrupted().unwrap().is_none(), "{what}");
     p.undo().unwrap();

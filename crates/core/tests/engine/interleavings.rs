@@ -114,7 +114,7 @@ fn rows() -> Vec<(String, Vec<Line>)> {
 /// The question, as the engine takes it.
 pub fn request(p: &TestProject, asked: &Asked) -> TakeBack {
     let since = || {
-        let oldest = p.list().len().to_string();
+        let oldest = p.oldest();
         Some(p.find(&oldest))
     };
     match asked {

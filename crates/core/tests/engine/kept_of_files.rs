@@ -76,7 +76,7 @@ fn setuid_and_setgid_bits_of_files_are_named_where_they_do_not_come_back() {
     p.chmod("shared", 0o2755);
     p.write("dropped", "new\n");
     p.chmod("dropped", 0o755);
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     let kept: Vec<_> = restored.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
     let lost = KeptWhy::NotHeld(Lack::Identity);
     assert_eq!(kept, [("dropped".to_owned(), lost), ("tool".to_owned(), lost)]);
@@ -108,7 +108,7 @@ fn as_root_a_file_that_is_replaced_stays_its_owners() {
         }
     }
     p.chmod("theirs", 0o4644);
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert!(restored.kept.is_empty(), "{:?}", restored.kept);
     assert_eq!(p.read("theirs"), "old\n");
     assert_eq!((owner("theirs"), owner("link")), ((1000, 1001), (1000, 1001)));

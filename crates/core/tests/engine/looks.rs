@@ -75,7 +75,7 @@ fn a_plan_that_somebody_saw_is_carried_out_with_one_more_look() {
 #[test]
 fn a_restore_across_a_step_looks_once() {
     let (p, _) = edited();
-    let since = p.find("2");
+    let since = p.find("@-1");
     let asked = TakeBack { since: Some(since), ..TakeBack::default() };
     let (looks, _) = looks(|looks| p.project().take_back(&asked, looks));
     assert_eq!(looks, 1);
@@ -87,7 +87,7 @@ fn an_exact_restore_across_a_step_is_planned_and_done_with_one_look_each() {
     let (p, _) = edited();
     p.write("sub/deep/c.txt", "one\n");
     let before = p.tree();
-    let asked = TakeBack { since: Some(p.find("2")), ..TakeBack::default() };
+    let asked = TakeBack { since: Some(p.find("@-1")), ..TakeBack::default() };
     let (planning, plan) = looks(|looks| p.project().plan_take_back(&asked, looks));
     assert_eq!(plan.exact.unwrap().actions.len(), 2);
     let (doing, taken) = looks(|looks| p.project().take_back(&asked, looks));

@@ -65,7 +65,7 @@ fn assert_restorable(p: &TestProject, what: &str) {
     for number in 0..3 {
         p.remove(&format!("{number}"));
     }
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.tree(), tree, "{what}");
 }
 
@@ -143,7 +143,7 @@ fn a_store_without_a_stat_cache_does_not_call_lost_files_saved() {
     p.save("second");
     p.forget_cache();
     // The first has what did not change.
-    let oldest = p.find("2").id.to_hex();
+    let oldest = p.find("@-1").id.to_hex();
     let pack = upkeep::pack_with(&p, &oldest);
     std::fs::remove_file(pack.with_extension("idx")).unwrap();
     let saved = p.save("nothing changed");

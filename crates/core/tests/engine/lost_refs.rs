@@ -23,16 +23,16 @@ fn scene() -> TestProject {
         p.save(&format!("save {number}"));
     }
     let project = p.project();
-    project.drop_checkpoint(&p.find("5")).unwrap();
-    project.drop_checkpoint(&p.find("2")).unwrap();
-    project.pin(&p.find("5")).unwrap();
-    project.name(&p.find("4"), "mine").unwrap();
+    project.drop_checkpoint(&p.find("@-4")).unwrap();
+    project.drop_checkpoint(&p.find("@-1")).unwrap();
+    project.pin(&p.find("@-4")).unwrap();
+    project.name(&p.find("@-3"), "mine").unwrap();
     p
 }
 
 /// What is known of each checkpoint.
 fn known(p: &TestProject) -> Vec<(u64, ObjectId, bool, Vec<String>)> {
-    let facts = |c: Checkpoint| (c.sequence, c.id, c.pinned, c.names);
+    let facts = |c: Checkpoint| (c.number, c.id, c.pinned, c.names);
     p.list().into_iter().map(facts).collect()
 }
 
@@ -137,7 +137,7 @@ fn a_collection_with_lost_refs_deletes_nothing_and_a_repair_brings_them_back() {
             assert!(repaired.after.is_whole(), "{scene_name}: {:?}", repaired.after);
             assert_eq!(known(&p), before, "{scene_name}");
             all_is_well(&p, &scene_name);
-            p.restore("5");
+            p.restore("@-4");
             assert_eq!(p.read("file-1"), "only in 1", "{scene_name}");
         }
     }
@@ -189,7 +189,7 @@ fn a_lost_ref_moves_no_numbers_and_the_next_save_makes_it_again() {
         assert_eq!(p.list(), before, "{lost}");
         p.undo().unwrap();
         assert_eq!(p.read("a"), "two\n", "{lost}");
-        p.restore("3");
+        p.restore("@-2");
         assert_eq!(p.read("a"), "one\n", "{lost}");
         p.write("a", "four\n");
         p.save("four");
@@ -268,7 +268,7 @@ fn lost_packed_refs_stop_a_collection_and_come_back() {
 #[test]
 fn a_dropping_that_was_cut_off_anywhere_stops_no_collection() {
     let p = scene();
-    let target = p.find("5");
+    let target = p.find("@-4");
     let refs = p.store().join("refs");
     let all: Vec<(PathBuf, Vec<u8>)> = names_below(&refs)
         .into_iter()
@@ -337,11 +337,11 @@ fn where_no_roll_was_ever_written_a_project_without_refs_stops_a_collection() {
 
 #[test]
 fn without_a_roll_a_pin_or_a_name_tells_of_a_checkpoint_that_lost_its_ref() {
-    for (sequence, number) in [(1, "5"), (2, "4")] {
+    for (sequence, number) in [(1, "@-4"), (2, "@-3")] {
         let p = scene();
         let before = known(&p);
         let lost = p.find(number);
-        assert_eq!(lost.sequence, sequence);
+        assert_eq!(lost.number, sequence);
         std::fs::remove_file(roll(&p)).unwrap();
         std::fs::remove_file(refs_of(&p, "herma").join(format!("{sequence:08}"))).unwrap();
         nothing_is_collected(&p, number);
@@ -383,5 +383,5 @@ fn the_number_of_a_dropped_checkpoint_is_not_given_again() {
     p.write("a", "1");
     let first = p.save("first").checkpoint;
     p.project().drop_checkpoint(&first).unwrap();
-    assert_eq!(p.save("second").checkpoint.sequence, first.sequence + 1);
+    assert_eq!(p.save("second").checkpoint.number, first.number + 1);
 }

@@ -174,7 +174,7 @@ impl Run<'_> {
     }
 
     fn saved_by_a_step(&mut self) {
-        let newest = self.project.find("1").id;
+        let newest = self.project.find("@").id;
         if self.model.is_changed() {
             assert_eq!(self.model.tree_of(&newest), None, "a new checkpoint");
             self.model.add(newest);

@@ -114,7 +114,7 @@ fn a_bind_mount_of_the_same_file_system_no_longer_loses_the_files_outside() {
     p.save("mounted");
     assert_eq!(p.left_out()["shared"], Reason::Mount);
     assert!(!p.save("again").is_new);
-    p.restore("2");
+    p.restore("@-1");
     p.undo().unwrap();
     assert_eq!(Tree::read(&outside), before);
     unmount(&p.path("shared"));
@@ -149,7 +149,7 @@ fn a_file_mounted_over_a_file_is_not_the_projects() {
         assert_eq!(left_out["dir/config"], Reason::Mount);
         assert_eq!(left_out["masked"], Reason::Mount);
         assert!(!p.save("again").is_new);
-        let restored = p.restore("2");
+        let restored = p.restore("@-1");
         assert_eq!(p.read("dir/beside"), "1\n");
         assert_eq!(std::fs::read(other).unwrap(), through);
         assert_eq!(restored.kept.len(), 2, "{:?}", restored.kept);
@@ -209,7 +209,7 @@ fn nothing_is_written_into_a_mount_inside_an_ignored_directory() {
     p.write(".hermaignore", "var/\n");
     bind(&outside, &p.path("var/volume"));
     p.save("ignored");
-    let restored = p.restore_paths("2", &["var"]).unwrap();
+    let restored = p.restore_paths("@-1", &["var"]).unwrap();
     assert_eq!(p.read("var/free/two"), "2\n");
     assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
     let kept = restored.kept.iter().find(|k| k.path.to_string() == "var/volume");

@@ -56,7 +56,7 @@ fn ten_thousand_hostile_names_round_trip_by_bytes() {
             std::fs::remove_file(path).unwrap();
         }
     }
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert_same(&before, &p.tree(), "every name is back with its bytes");
     assert!(restored.kept.is_empty(), "{:?}", restored.kept);
 
@@ -109,6 +109,6 @@ fn names_some_system_takes_for_git_are_named_and_never_stored() {
     assert_eq!(listing.stdout, b"a.txt\0", "none is in the tree");
 
     p.write("a.txt", "changed");
-    p.restore("1");
+    p.restore("@");
     assert_same(&before, &p.tree(), "and a restore leaves them alone");
 }

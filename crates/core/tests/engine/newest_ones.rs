@@ -22,9 +22,9 @@ fn what_is_not_listed_is_not_read() {
     assert_eq!((two.damaged, two.count), (Vec::new(), 5), "nobody looked");
     let four = p.project().list_newest(4).unwrap();
     let numbers: Vec<_> = four.checkpoints.iter().map(|one| one.number).collect();
-    assert_eq!(numbers, [1, 2, 3, 5], "four that can be read");
+    assert_eq!(numbers, [5, 4, 3, 1], "four that can be read");
     assert_eq!(four.damaged.len(), 1);
-    assert_eq!(four.damaged[0].number, Some(4));
+    assert_eq!(four.damaged[0].number, Some(2));
     assert_eq!(p.project().damaged().unwrap(), four.damaged);
 }
 
@@ -47,7 +47,7 @@ fn what_is_gone_is_told_whether_or_not_it_would_be_listed() {
     let one = p.project().list_newest(1).unwrap();
     assert_eq!(one.checkpoints[0].id, all[0].id);
     assert_eq!(one.damaged, p.project().damaged().unwrap());
-    assert_eq!(one.damaged[0].number, Some(5));
+    assert_eq!(one.damaged[0].number, Some(1));
 }
 
 #[test]

@@ -289,7 +289,7 @@ fn a_mode_that_flips_is_never_missed() {
     }
     for (number, mode) in MODES.iter().rev().enumerate().rev() {
         let newest = project.list().len() - MODES.len();
-        project.restore(&(newest + number + 1).to_string());
+        project.restore(&format!("@-{}", newest + number));
         assert_eq!(project.mode("src/file"), *mode, "the mode that was saved");
     }
 }

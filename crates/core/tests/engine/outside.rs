@@ -77,13 +77,13 @@ fn a_step_that_destroys_what_checkpoints_leave_out_does_not_change_nothing() {
     assert_eq!(listed[0].step, gone, "it is on record");
 
     assert_eq!(plan(&p, gone.number).outside, of(&gone));
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert_eq!(restored.plan.outside, of(&gone));
     let asked = RestoreOptions {
         paths: vec![herma_core::RelPath::new("a.txt").unwrap()],
         keep: Vec::new(),
     };
-    let one = p.restore_with("1", &asked).unwrap();
+    let one = p.restore_with("@", &asked).unwrap();
     assert_eq!(one.plan.outside, [], "nobody asked for the others");
 }
 
@@ -91,7 +91,7 @@ fn a_step_that_destroys_what_checkpoints_leave_out_does_not_change_nothing() {
 fn an_undo_does_not_take_back_something_older_than_a_step_nobody_can_undo() {
     let p = project();
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     let gone = step(&p, || p.remove("data.bin"));
     let undone = p.undo().unwrap();
     assert!(matches!(&undone, Undone::Outside(outside) if *outside == of(&gone)[0]), "{undone:?}");
@@ -220,7 +220,7 @@ fn commit(p: &TestProject, directory: &str, message: &str) {
 fn a_deleted_branch_is_not_nothing_and_undo_leaves_older_things_alone() {
     let p = repository();
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     let deleted = step(&p, || p.git_in("", &["branch", "-q", "-D", "f"]));
     assert_eq!(words(&deleted), ["git: branch f deleted, not covered"]);
     assert_eq!(plan(&p, deleted.number).outside, of(&deleted));

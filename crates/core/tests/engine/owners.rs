@@ -57,7 +57,7 @@ fn check_left_alone(p: &TestProject, directory: &str, reason: Reason) {
     assert_eq!(p.left_out().get(directory), Some(&reason), "{directory}");
     p.write("src/main", "changed again\n");
     p.save("after");
-    p.restore("2");
+    p.restore("@-1");
     p.undo().unwrap();
     p.redo().unwrap();
     p.undo().unwrap();
@@ -87,7 +87,7 @@ fn another_sessions_work_in_a_linked_worktree_is_no_longer_reset() {
     assert_eq!(p.read(".claude/worktrees/w1/theirs"), "not committed\n");
     assert!(p.exists(".claude/worktrees/w1/.git"));
     p.git_in("", &["worktree", "remove", "--force", ".claude/worktrees/w1"]);
-    assert_eq!(differences(&p, "1"), Vec::<String>::new());
+    assert_eq!(differences(&p, "@"), Vec::<String>::new());
 }
 
 /// The way it was saved before anybody asked whose a directory is: as part of the project around it.
@@ -139,7 +139,7 @@ fn a_worktree_whose_marker_is_gone_is_still_what_git_says_it_is() {
     check_left_alone(&p, "wt", Reason::Worktree);
     // Until git forgets it: then it is a directory of the project, which no checkpoint before vouches for.
     p.git_in("", &["worktree", "prune"]);
-    let before = p.find("1").id.to_hex();
+    let before = p.find("@").id.to_hex();
     p.save("ours by now");
     assert!(!p.left_out().contains_key("wt"));
     assert_eq!(differences(&p, &before), Vec::<String>::new());
@@ -220,7 +220,7 @@ fn one_save_in_a_plain_package_takes_nothing_away_from_its_root() {
     p.write("packages/one/index", "2\n");
     let saved = p.save("root again");
     assert_eq!(saved.receipt.summary.files, 3);
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("packages/one/index"), "1\n");
 }
 

@@ -58,7 +58,7 @@ fn keeping(paths: &[&str]) -> RestoreOptions {
 fn one_file_comes_back_and_nothing_else_moves() {
     let (p, saved) = changed_project();
     let before = p.tree();
-    let restored = p.restore_paths("1", &["src/main.rs"]).unwrap();
+    let restored = p.restore_paths("@", &["src/main.rs"]).unwrap();
     assert_eq!((restored.written, restored.removed), (1, 0));
     let expected = with(before.clone(), &saved, "src/main.rs");
     assert_same(&expected, &p.tree(), "one file");
@@ -73,7 +73,7 @@ fn one_file_comes_back_and_nothing_else_moves() {
 fn a_directory_becomes_exactly_as_it_was() {
     let (p, saved) = changed_project();
     let before = p.tree();
-    p.restore_paths("1", &["src"]).unwrap();
+    p.restore_paths("@", &["src"]).unwrap();
     assert_same(&with(before.clone(), &saved, "src"), &p.tree(), "src");
     assert!(!p.exists("src/extra"), "what is new below it is gone");
     p.undo().unwrap();
@@ -84,7 +84,7 @@ fn a_directory_becomes_exactly_as_it_was() {
 fn a_path_that_is_gone_comes_back_with_the_directories_it_was_in() {
     let (p, _) = changed_project();
     p.remove("src");
-    p.restore_paths("1", &["src/deep/run.sh"]).unwrap();
+    p.restore_paths("@", &["src/deep/run.sh"]).unwrap();
     assert_eq!(p.read("src/deep/run.sh"), "old run\n");
     assert_eq!((p.mode("src/deep/run.sh"), p.mode("src/deep")), (0o750, 0o750));
     // It used to be 0700, whatever it had been.
@@ -96,7 +96,7 @@ fn a_path_that_is_gone_comes_back_with_the_directories_it_was_in() {
 fn an_empty_directory_that_is_gone_can_be_asked_for() {
     let (p, _) = changed_project();
     p.remove("src");
-    p.restore_paths("1", &["src/empty"]).unwrap();
+    p.restore_paths("@", &["src/empty"]).unwrap();
     assert!(p.path("src/empty").is_dir());
     assert_eq!(std::fs::read_dir(p.path("src")).unwrap().count(), 1);
 }
@@ -130,7 +130,7 @@ fn a_path_in_neither_is_refused_before_anything_is_saved() {
         ["nothing", "src/nothing/deeper", "a.txt/below", "link/main.rs", "out/kept", "A.TXT"]
     {
         for paths in [vec![path], vec!["a.txt", path]] {
-            let refused = p.restore_paths("1", &paths);
+            let refused = p.restore_paths("@", &paths);
             let unknown = matches!(&refused, Err(Error::PathUnknown { path: p }) if p.as_bytes() == path.as_bytes());
             assert!(unknown, "{path}: {refused:?}");
         }
@@ -187,7 +187,7 @@ fn names_are_bytes_and_never_patterns() {
         write(b"new\n");
         let mut expected = p.tree();
         for (number, path) in full.iter().enumerate() {
-            let first = p.list().len().to_string();
+            let first = p.oldest();
             let restored = p.restore_paths(&first, &[path]).unwrap();
             assert_eq!(restored.written, 1, "{}", path.escape_ascii());
             expected.0.insert(path.clone(), saved.0[path].clone());
@@ -209,10 +209,10 @@ fn a_file_that_became_a_directory_and_the_reverse_come_back_by_path() {
     p.remove("other");
     symlink("thing", p.path("other")).unwrap();
     let before = p.tree();
-    let restored = p.restore_paths("1", &["thing"]).unwrap();
+    let restored = p.restore_paths("@", &["thing"]).unwrap();
     assert_eq!(kept(&restored), []);
     assert_same(&with(before.clone(), &saved, "thing"), &p.tree(), "thing");
-    p.restore_paths("2", &["other"]).unwrap();
+    p.restore_paths("@-1", &["other"]).unwrap();
     assert_same(&saved, &p.tree(), "both");
     p.undo().unwrap();
     p.undo().unwrap();
@@ -232,7 +232,7 @@ fn a_file_where_a_directory_belongs_makes_room_and_the_plan_says_so() {
             _ => symlink(p.base(), p.path("src")).unwrap(),
         }
         let before = p.tree();
-        let first = p.list().len().to_string();
+        let first = p.oldest();
         let restored = p.restore_paths(&first, &["src/deep/main.rs"]).unwrap();
         let actions = restored.plan.actions.iter();
         let removed = actions.filter(|action| action.kind == ActionKind::RemoveFile);
@@ -243,7 +243,7 @@ fn a_file_where_a_directory_belongs_makes_room_and_the_plan_says_so() {
         assert!(!p.base().join("deep").exists(), "nothing is written through a link");
         p.undo().unwrap();
         assert_same(&before, &p.tree(), in_the_way);
-        p.restore(&p.list().len().to_string());
+        p.restore(&p.oldest());
     }
 }
 
@@ -251,9 +251,9 @@ fn a_file_where_a_directory_belongs_makes_room_and_the_plan_says_so() {
 fn overlapping_paths_and_the_root_mean_what_they_say() {
     let (p, saved) = changed_project();
     let before = p.tree();
-    p.restore_paths("1", &["src/main.rs", "src", "src/main.rs"]).unwrap();
+    p.restore_paths("@", &["src/main.rs", "src", "src/main.rs"]).unwrap();
     assert_same(&with(before, &saved, "src"), &p.tree(), "src, three times");
-    p.restore_paths("2", &[""]).unwrap();
+    p.restore_paths("@-1", &[""]).unwrap();
     assert_same(&saved, &p.tree(), "the root is everything");
 }
 
@@ -262,7 +262,7 @@ fn what_is_to_be_kept_stays_and_is_named() {
     let (p, saved) = changed_project();
     let before = p.tree();
     let options = keeping(&["src/main.rs", "new.txt", "src/deep"]);
-    let restored = p.restore_with("1", &options).unwrap();
+    let restored = p.restore_with("@", &options).unwrap();
     let asked = |path: &str| (path.to_owned(), KeptWhy::Asked);
     let expected = [asked("new.txt"), asked("src/deep/run.sh"), asked("src/main.rs")];
     assert_eq!(kept(&restored), expected);
@@ -282,12 +282,12 @@ fn a_directory_with_something_to_keep_stays_one() {
     p.write("thing/mine", "by hand\n");
     p.write("thing/other", "by an agent\n");
     let before = p.tree();
-    let restored = p.restore_with("1", &keeping(&["thing/mine"])).unwrap();
+    let restored = p.restore_with("@", &keeping(&["thing/mine"])).unwrap();
     assert_eq!(kept(&restored), [("thing".to_owned(), KeptWhy::Asked)]);
     assert_same(&before, &p.tree(), "a file cannot stand where a kept one lies");
     // What is nowhere cannot be kept: a typing error must not cost what it was to protect.
     p.remove("thing/mine");
-    let refused = p.restore_with("1", &keeping(&["thing/mine"]));
+    let refused = p.restore_with("@", &keeping(&["thing/mine"]));
     assert!(matches!(refused, Err(Error::PathUnknown { .. })));
     assert!(p.exists("thing/other"), "a refused restore changes nothing");
 }
@@ -304,7 +304,7 @@ fn an_ignored_file_survives_a_restore_of_its_directory() {
     p.write("src/extra/y.rs", "new\n");
     p.remove("thing");
     p.write("thing/x.cache", "not saved\n");
-    let restored = p.restore_paths("1", &["src", "thing"]).unwrap();
+    let restored = p.restore_paths("@", &["src", "thing"]).unwrap();
     assert_eq!(p.read("src/main.rs"), "old\n");
     assert!(!p.exists("src/extra/y.rs"));
     assert_eq!(p.read("src/extra/x.cache"), "not saved\n");
@@ -325,7 +325,7 @@ fn a_file_no_checkpoint_holds_where_directories_belong_is_named_and_the_rest_com
     p.remove("place");
     p.write("place", "never saved\n");
     p.write("a.txt", "two\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert_eq!(p.read("place"), "never saved\n");
     assert_eq!(p.read("a.txt"), "one\n", "the rest is restored");
     let named = kept(&restored);

@@ -37,7 +37,7 @@ fn without_links_a_file_that_appears_while_a_restore_runs_stays() {
         p.save("first");
         p.remove("gone");
         p.save("second");
-        let kept = restore_while(&p, "2", || p.write("gone", "theirs\n"));
+        let kept = restore_while(&p, "@-1", || p.write("gone", "theirs\n"));
         assert_eq!(kept, [("gone".to_owned(), KeptWhy::ChangedMeanwhile)]);
         assert_eq!(p.read("gone"), "theirs\n");
     });

@@ -151,6 +151,11 @@ impl TestProject {
         self.engine.project(&self.root).unwrap().find(&Spec::parse(spec).unwrap()).unwrap()
     }
 
+    /// What names the oldest checkpoint.
+    pub fn oldest(&self) -> String {
+        self.list().last().expect("there is one").number.to_string()
+    }
+
     pub fn restore_with(&self, spec: &str, options: &RestoreOptions) -> Result<Restored, Error> {
         let project = self.engine.project(&self.root)?;
         let target = project.find(&Spec::parse(spec)?)?;

@@ -112,9 +112,9 @@ fn leaky() -> (TestProject, Vec<Tree>) {
     p.save("after the leak");
     states.push(p.tree());
     let project = p.project();
-    project.name(&p.find("2"), "good").unwrap();
-    project.pin(&p.find("3")).unwrap();
-    project.drop_checkpoint(&p.find("5")).unwrap();
+    project.name(&p.find("@-1"), "good").unwrap();
+    project.pin(&p.find("@-2")).unwrap();
+    project.drop_checkpoint(&p.find("@-4")).unwrap();
     states.remove(2);
     (p, states)
 }
@@ -220,7 +220,7 @@ fn a_restore_leaves_a_purged_file_alone_and_says_so() {
         assert_eq!(kept, [("key".to_owned(), KeptWhy::NotSaved(Reason::Purged))]);
     }
     // The oldest vouches for its absence: it was not there. The safety checkpoint has it now.
-    let oldest = p.list().len().to_string();
+    let oldest = p.oldest();
     p.restore(&oldest);
     assert!(!p.exists("key"));
     p.undo().unwrap();
@@ -239,7 +239,7 @@ fn what_is_still_in_the_project_is_saved_again_and_can_be_purged_again() {
     assert!(p.save("again").is_new);
     assert_eq!(blob(&p, &p.find("@"), "key"), id);
     p.remove("key");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("key"), "secret\n");
     p.remove("key");
     purge(&p, &["key"]);
@@ -271,7 +271,7 @@ fn steps_and_undo_go_on_after_a_purge() {
         p.write("key", "secret\n");
     });
     let second = p.step("codex", || p.write("other.txt", "other\n"));
-    p.restore("2");
+    p.restore("@-1");
     p.undo().unwrap();
     let steps = |p: &TestProject| {
         let steps = p.project().steps(&StepChoice::default()).unwrap();
@@ -334,7 +334,7 @@ fn a_link_and_a_name_of_any_bytes_can_be_purged() {
     assert_eq!((purged.gone, purged.plan.checkpoints), (1, 1));
     p.fsck_but_dangling();
     assert_eq!(p.find("@").purged, request.paths);
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert_eq!(restored.kept.len(), 1);
     assert_same(&tree, &p.tree(), "the link stays");
 }
@@ -347,7 +347,7 @@ fn a_purge_of_everything_or_while_a_restore_is_half_way_is_refused() {
     assert!(matches!(refused, Error::PurgeOfAll));
     let (before, id) = (p.list(), p.project().id().clone());
     let journal = p.store().join("herma/projects").join(id.as_str()).join("journal");
-    p.restore("3");
+    p.restore("@-2");
     let newest = p.find("@").id;
     let text = format!(
         r#"{{"version":1,"token":1,"safety":"{newest}","target":"{newest}","paths":[],"keep":[],"started":1,"by":"restore","undo":{{"version":1,"past":[],"future":[],"moves":0}}}}"#

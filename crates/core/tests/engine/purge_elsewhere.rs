@@ -118,7 +118,7 @@ fn what_dropped_checkpoints_left_in_packs_and_in_the_trash_goes() {
     p.remove("key");
     p.save("three");
     for _ in 0..2 {
-        p.project().drop_checkpoint(&p.find("2")).unwrap();
+        p.project().drop_checkpoint(&p.find("@-1")).unwrap();
     }
     // As an unattended collection would have left it.
     let trash = p.store().join("herma/trash/00000001");
@@ -145,7 +145,7 @@ fn what_dropped_checkpoints_left_in_loose_objects_goes() {
     let pack = pack_with(&p, &id);
     p.remove("key");
     p.save("two");
-    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    p.project().drop_checkpoint(&p.find("@-1")).unwrap();
     explode(&p, &pack);
     assert!(is_stored(&p, &id));
     let purged = purge(&p, &["key"]);
@@ -185,7 +185,7 @@ fn checkpoints_of_hermes_are_rewritten_and_hermes_goes_on() {
     let log = p.repository().git(["log", "--format=%s", &mirror]).success();
     assert_eq!(log.text(), "turn 3\nturn 2\nturn 1\n");
 
-    let restored = p.restore("3");
+    let restored = p.restore("@-2");
     assert_eq!((p.read("a.txt"), p.read("vault/key.txt")), ("1\n".into(), "secret 3\n".into()));
     assert_eq!(restored.kept[0].why, KeptWhy::NotSaved(Reason::Purged));
     p.write("a.txt", "4\n");
@@ -211,7 +211,7 @@ fn a_damaged_checkpoint_is_named_and_nothing_is_taken_away() {
     let id = blob(&p, &p.find("@"), "key");
     p.write("a.txt", "another\n");
     p.save("two");
-    let pack = pack_with(&p, &p.find("1").id.to_hex());
+    let pack = pack_with(&p, &p.find("@").id.to_hex());
     for part in ["pack", "idx"] {
         std::fs::remove_file(pack.with_extension(part)).unwrap();
     }
@@ -222,7 +222,7 @@ fn a_damaged_checkpoint_is_named_and_nothing_is_taken_away() {
     assert!(!purged.damaged.is_empty() && purged.remaining.len() == 1, "{purged:?}");
     assert!(is_stored(&p, &id), "what a damaged one needs is not known");
     // The damage is dropped: the next collection of any kind finishes the purge.
-    let spec = herma_core::Spec::Number(1);
+    let spec = herma_core::Spec::Back(0);
     p.project().drop_named(&spec).unwrap();
     p.engine.maintain(&NoProgress).unwrap();
     assert!(!is_stored(&p, &id));

@@ -65,7 +65,7 @@ fn a_pack_without_an_index_that_a_kill_left_goes_with_a_purge() {
 fn a_purge_that_finds_the_path_nowhere_still_removes_what_kills_left() {
     let p = leaky();
     let pack = std::fs::read(secret_pack(&p)).unwrap();
-    p.project().drop_checkpoint(&p.find("2")).unwrap();
+    p.project().drop_checkpoint(&p.find("@-1")).unwrap();
     purge(&p, &["leak"]);
     assert_gone(&p);
     let index = ORPHAN.replace("pack-00", "pack-11").replace(".pack", ".idx");

@@ -70,7 +70,7 @@ fn indexes_are_made_again_and_a_second_repair_has_nothing_to_do() {
     assert!(repaired.after.is_whole(), "{:?}", repaired.after);
     assert_eq!(std::fs::read(&set_aside(&p)[0]).unwrap(), b"torn");
     p.fsck();
-    p.restore("3");
+    p.restore("@-2");
     assert_eq!(p.read("a"), "0");
     let again = repair(&p);
     assert!(!again.has_changed(), "{again:?}");
@@ -192,7 +192,7 @@ fn a_pack_with_damaged_ends_and_index_is_whole_again_after_a_repair() {
             }
         }
         p.fsck();
-        p.restore("3");
+        p.restore("@-2");
         assert_eq!(p.read("a"), "0");
     }
 }
@@ -232,7 +232,7 @@ fn a_lost_pack_is_stored_again_with_all_that_was_below_its_directories() {
     p.write("a/b/c/file", "deep");
     p.write("a/other", "less deep");
     p.save("first");
-    let before = p.find("1").id;
+    let before = p.find("@").id;
     p.write("a/b/c/file", "changed");
     let second = p.save("second").checkpoint.id;
     let oldest = pack_with(&p, &before);
@@ -271,7 +271,7 @@ fn what_one_project_lost_comes_back_from_another_that_has_the_same_file() {
     let repaired = repair(&p);
     assert_eq!(repaired.stored_again, 1);
     assert!(repaired.after.is_whole(), "{:?}", repaired.after);
-    p.restore("3");
+    p.restore("@-2");
     assert_eq!(p.read("a"), "0");
 }
 
@@ -283,7 +283,7 @@ fn what_is_really_lost_is_named_and_stored_again_once_somebody_has_it() {
     let [damaged] = &repaired.after.damaged[..] else {
         panic!("{repaired:?}");
     };
-    assert_eq!((damaged.number, repaired.after.packs.len()), (3, 0));
+    assert_eq!((damaged.number, repaired.after.packs.len()), (1, 0));
     assert_eq!(damaged.paths.paths, ["a"]);
     // No index says any more that the store has it.
     p.write("a", "0");
@@ -295,7 +295,7 @@ fn what_is_really_lost_is_named_and_stored_again_once_somebody_has_it() {
 #[test]
 fn damage_to_what_no_checkpoint_needs_is_set_aside() {
     let p = three();
-    p.project().drop_named(&Spec::parse("3").unwrap()).unwrap();
+    p.project().drop_named(&Spec::parse("@-2").unwrap()).unwrap();
     rot_content(&p, "0");
     assert!(repair(&p).after.is_whole());
     assert!(!repair(&p).has_changed());
@@ -319,7 +319,7 @@ fn a_pack_that_is_empty_or_no_file_is_set_aside() {
         assert_eq!(repaired.after.packs, [], "{is_directory}");
         p.save("all of it again");
         p.write("a", "later");
-        p.restore("1");
+        p.restore("@");
         assert_eq!(p.read("a"), "2");
     }
 }
@@ -444,7 +444,7 @@ fn packs_in_the_trash_come_back_if_they_are_needed_and_only_then() {
     let kept = set_aside(&p);
     assert!(kept.iter().any(|path| std::fs::read(path).unwrap() == bytes));
     p.fsck();
-    p.restore("3");
+    p.restore("@-2");
     assert_eq!(p.read("a"), "0");
     // Nobody needs these.
     std::fs::write(trash.join("pack-x.pack"), "").unwrap();
@@ -573,8 +573,8 @@ fn a_ref_that_does_not_name_the_receipt_of_its_checkpoint_is_noticed_and_made_ag
 #[test]
 fn a_ref_that_names_what_is_not_there_is_noticed_and_made_again_from_the_roll() {
     let p = three();
-    p.project().name(&p.find("2"), "good").unwrap();
-    p.project().pin(&p.find("2")).unwrap();
+    p.project().name(&p.find("@-1"), "good").unwrap();
+    p.project().pin(&p.find("@-1")).unwrap();
     let id = p.project().id().to_string();
     let names = [
         format!("refs/hermes/{id}"),
@@ -629,8 +629,8 @@ fn a_save_does_not_miss_a_pack_whose_index_was_made_again() {
 #[test]
 fn an_undo_does_not_pass_over_a_checkpoint_that_cannot_be_read() {
     let p = three();
-    p.restore("2");
-    rot(&p, &p.find("1").id);
+    p.restore("@-1");
+    rot(&p, &p.find("@").id);
     let refused = p.undo().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Damaged);
     assert_eq!(p.read("a"), "1");
@@ -665,7 +665,7 @@ fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
 #[test]
 fn what_stays_damaged_is_named_and_can_be_dropped() {
     let p = three();
-    let id = p.find("2").id;
+    let id = p.find("@-1").id;
     let victim = pack_with(&p, &id);
     let mut bytes = std::fs::read(&victim).unwrap();
     for byte in &mut bytes[13..] {
@@ -681,7 +681,7 @@ fn what_stays_damaged_is_named_and_can_be_dropped() {
     p.project().drop_named(&spec).unwrap();
     assert!(repair(&p).after.damaged.is_empty());
     assert_eq!(reasons(&p), ["save 2", "save 0"]);
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("a"), "0");
 }
 

@@ -20,7 +20,7 @@ fn what_somebody_else_brought_back_meanwhile_is_theirs() {
     p.write("a", "1\n");
     p.save("first");
     p.write("a", "2\n");
-    let kept = restore_while(&p, "1", || p.write("a", "1\n"));
+    let kept = restore_while(&p, "@", || p.write("a", "1\n"));
     assert_eq!(kept, [("a".to_owned(), KeptWhy::ChangedMeanwhile)]);
 }
 
@@ -31,7 +31,7 @@ fn a_file_that_takes_the_place_of_a_directory_meanwhile_stays() {
     p.write("other", "1\n");
     p.save("first");
     p.remove("empty");
-    let kept = restore_while(&p, "1", || p.write("empty", "a file\n"));
+    let kept = restore_while(&p, "@", || p.write("empty", "a file\n"));
     assert_eq!(kept, [("empty".to_owned(), KeptWhy::ChangedMeanwhile)]);
     assert_eq!(p.read("empty"), "a file\n");
 }
@@ -43,7 +43,7 @@ fn another_file_under_the_same_name_does_not_get_the_mode_of_the_first() {
     p.chmod("a", 0o600);
     p.save("first");
     p.chmod("a", 0o644);
-    let kept = restore_while(&p, "1", || {
+    let kept = restore_while(&p, "@", || {
         p.write("theirs", "2\n");
         p.chmod("theirs", 0o640);
         std::fs::rename(p.path("theirs"), p.path("a")).unwrap();
@@ -84,7 +84,7 @@ fn a_file_that_may_not_be_so_large_here_is_named_and_the_others_come_back() {
     p.save("first");
     p.remove("large");
     p.remove("small");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     let kept: Vec<_> = restored.kept.iter().map(|k| (k.path.to_string(), k.why)).collect();
     assert_eq!(kept, [("large".to_owned(), KeptWhy::NotHeld(Lack::Size))]);
     assert_eq!(p.read("small"), "1\n");
@@ -98,7 +98,7 @@ fn a_link_that_takes_the_place_of_a_directory_meanwhile_stops_the_restore() {
     p.save("first");
     p.write("d/new", "1\n");
     let project = p.project();
-    let target = project.find(&Spec::parse("1").unwrap()).unwrap();
+    let target = project.find(&Spec::parse("@").unwrap()).unwrap();
     let swap = || {
         std::fs::rename(p.path("d"), p.base().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(p.base().join("elsewhere"), p.path("d")).unwrap();
@@ -122,7 +122,7 @@ fn what_cannot_be_seen_any_more_after_a_restore_is_named() {
     p.save("first");
     p.write("sub/a", "2\n");
     let project = p.project();
-    let target = project.find(&Spec::parse("1").unwrap()).unwrap();
+    let target = project.find(&Spec::parse("@").unwrap()).unwrap();
     let hide = When(Stage::Verifying, || p.chmod("sub", 0o000));
     let hidden = project.restore_with(&target, &RestoreOptions::default(), &hide);
     p.chmod("sub", 0o755);
@@ -177,7 +177,7 @@ const ROOT: &str = "HERMA_TEST_ROOT";
 fn worker() {
     let path = |variable: &str| PathBuf::from(std::env::var_os(variable).unwrap());
     let project = engine(&path(HOME), None, Settings::default()).project(&path(ROOT)).unwrap();
-    let target = project.find(&Spec::parse("1").unwrap()).unwrap();
+    let target = project.find(&Spec::parse("@").unwrap()).unwrap();
     project.restore_with(&target, &RestoreOptions::default(), &NoProgress).unwrap();
 }
 

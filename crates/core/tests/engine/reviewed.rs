@@ -62,7 +62,7 @@ pub(super) fn an_edit_whose_time_was_put_back_survives_a_restore() {
     p.write("changed", "2222\n");
     p.write("new", "aaaa\n");
     p.save("second");
-    let kept = restore_while(&p, "2", || {
+    let kept = restore_while(&p, "@-1", || {
         rewrite_with_old_time(&p, "changed", "EDIT\n");
         rewrite_with_old_time(&p, "new", "EDIT\n");
     });
@@ -78,7 +78,7 @@ pub(super) fn a_mode_set_while_a_restore_runs_survives_it() {
     p.save("first");
     p.write("a", "2\n");
     p.save("second");
-    let kept = restore_while(&p, "2", || p.chmod("a", 0o751));
+    let kept = restore_while(&p, "@-1", || p.chmod("a", 0o751));
     assert_eq!(kept, [("a".to_owned(), KeptWhy::ChangedMeanwhile)]);
     assert_eq!((p.read("a").as_str(), p.mode("a")), ("2\n", 0o751));
 }
@@ -92,7 +92,7 @@ fn two_names_of_one_file_are_both_brought_back() {
     p.write("a", "new\n");
     p.remove("b");
     std::fs::hard_link(p.path("a"), p.path("b")).unwrap();
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert!(restored.kept.is_empty(), "{:?}", restored.kept);
     assert_eq!((p.read("a"), p.read("b")), ("old\n".into(), "old\n".into()));
 }
@@ -178,7 +178,7 @@ fn a_checkpoint_that_cannot_be_read_can_be_dropped() {
     p.write("b", "2\n");
     let second = p.save("second");
     assert_eq!(p.list().len(), 1, "the readable one");
-    p.project().drop_named(&Spec::Number(2)).unwrap();
+    p.project().drop_named(&Spec::Back(1)).unwrap();
     p.remove("a");
     p.restore(&format!("id:{}", second.checkpoint.id));
     assert_eq!(p.read("a"), "1\n", "a save never relies on a store that lost its objects");
@@ -243,7 +243,7 @@ fn a_comparison_names_what_it_could_not_read() {
     for (mode, unreadable) in [(0o644, &["closed"][..]), (0o000, &["closed"]), (0o755, &[])] {
         p.chmod("closed", mode);
         let project = p.project();
-        let first = project.find(&Spec::parse("1").unwrap()).unwrap();
+        let first = project.find(&Spec::parse("@").unwrap()).unwrap();
         let from = State::Checkpoint(Box::new(first));
         let found = project.changes(&from, &State::Present, &[], true, &NoProgress).unwrap();
         let named: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
@@ -289,7 +289,7 @@ fn a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other() {
     assert_eq!(hidden.len(), 1);
     assert!(hidden[0].what.contains("denied"), "{}", hidden[0].what);
     // What it holds is saved again before it is replaced.
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("file"), "one\n");
     p.undo().unwrap();
     assert_eq!(p.read("file"), "two\n");
@@ -297,6 +297,6 @@ fn a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other() {
     p.save("three");
     chmod(0o600);
     assert_eq!(p.project().damaged().unwrap().len(), 0);
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("file"), "three\n");
 }

@@ -29,7 +29,7 @@ pub(super) fn a_saved_project_comes_back_exactly() {
     assert!(p.save("second").is_new);
     let after = p.tree();
 
-    p.restore("2");
+    p.restore("@-1");
     assert_same(&before, &p.tree(), "restored to the first checkpoint");
     p.undo().unwrap();
     assert_same(&after, &p.tree(), "undone");

@@ -78,16 +78,16 @@ fn a_damaged_stored_copy_is_stored_again_before_its_file_is_displaced() {
         there_and_back(&p, &present, path);
     }
     let (p, present) = two();
-    rot(&p, &object(&p, &format!("{}:link", p.find("1").id)));
+    rot(&p, &object(&p, &format!("{}:link", p.find("@").id)));
     there_and_back(&p, &present, "link");
 }
 
 #[test]
 fn a_damaged_tree_or_receipt_is_stored_again_before_a_file_is_displaced() {
-    let extra = |p: &TestProject, part: &str| format!("{}:{part}", p.find("1").extra.unwrap());
+    let extra = |p: &TestProject, part: &str| format!("{}:{part}", p.find("@").extra.unwrap());
     for what in ["", "sub", "sub/deep"] {
         let (p, present) = two();
-        rot(&p, &object(&p, &format!("{}:{what}", p.find("1").id)));
+        rot(&p, &object(&p, &format!("{}:{what}", p.find("@").id)));
         there_and_back(&p, &present, what);
     }
     for part in ["", "summary", "modes", "modes/dirs", "modes/dirs/sub/list"] {
@@ -96,14 +96,14 @@ fn a_damaged_tree_or_receipt_is_stored_again_before_a_file_is_displaced() {
         there_and_back(&p, &present, part);
     }
     let (p, present) = two();
-    rot(&p, &p.find("1").id);
+    rot(&p, &p.find("@").id);
     there_and_back(&p, &present, "the commit");
 }
 
 #[test]
 fn a_damaged_copy_of_what_an_undo_or_redo_displaces_is_stored_again() {
     let (p, present) = two();
-    p.restore("2");
+    p.restore("@-1");
     let before = p.tree();
     rot(&p, &id_of(&p, "sub/deep/a.txt"));
     p.undo().unwrap();
@@ -132,8 +132,8 @@ fn a_damaged_copy_of_what_taking_back_a_step_displaces_is_stored_again() {
 fn a_move_whose_end_is_damaged_does_not_keep_the_project_from_other_checkpoints() {
     for damaged in ["", "sub"] {
         let (p, second) = two();
-        let (second_id, first) = (p.find("1").id, p.find("2").id);
-        p.restore("2");
+        let (second_id, first) = (p.find("@").id, p.find("@-1").id);
+        p.restore("@-1");
         p.write("sub/deep/a.txt", "edited\n");
         p.write("stays.txt", "edited, too\n");
         let edited = p.tree();
@@ -158,7 +158,7 @@ fn a_damaged_copy_of_what_finishing_a_restore_displaces_is_stored_again() {
             std::fs::copy(&journal, &copy).unwrap();
         }
     });
-    let target = p.find("2");
+    let target = p.find("@-1");
     let project = p.project();
     let options = RestoreOptions::default();
     project.restore_with(&target, &options, &keep).unwrap();
@@ -183,7 +183,7 @@ fn a_damaged_copy_of_a_large_file_does_not_hide_the_one_that_was_stored_again() 
     p.write("large", &content);
     p.save("second");
     rot(&p, &id_of(&p, "large"));
-    let restored = p.restore("2");
+    let restored = p.restore("@-1");
     assert_eq!(restored.lost.files, 1);
     p.undo().unwrap();
     assert!(std::fs::read(p.path("large")).unwrap() == content);
@@ -201,7 +201,7 @@ fn what_cannot_be_stored_again_keeps_its_place() {
             std::fs::remove_dir(&temp).unwrap();
         }
     });
-    let target = p.find("2");
+    let target = p.find("@-1");
     let refused = p.project().restore_with(&target, &RestoreOptions::default(), &full);
     let error = refused.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
@@ -223,7 +223,7 @@ fn a_file_that_changes_while_its_copy_is_stored_again_keeps_its_place() {
             std::fs::write(&path, "by hand, meanwhile\n").unwrap();
         }
     });
-    let target = p.find("2");
+    let target = p.find("@-1");
     let refused = p.project().restore_with(&target, &RestoreOptions::default(), &edited);
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Damaged);
     assert_eq!(p.read("sub/deep/a.txt"), "by hand, meanwhile\n");

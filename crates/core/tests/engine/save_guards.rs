@@ -33,7 +33,7 @@ fn numbers_after(is_another: bool) -> Vec<(u64, String)> {
         p.write("a.txt", text);
         assert_eq!(p.save(text).notes, [""; 0]);
     }
-    let reference = |c: &Checkpoint| refs.join(format!("{:08}", c.sequence));
+    let reference = |c: &Checkpoint| refs.join(format!("{:08}", c.number));
     let [third, second, first] = p.list().try_into().unwrap();
     for lost in [&first, &second] {
         std::fs::remove_file(reference(lost)).unwrap();
@@ -43,7 +43,7 @@ fn numbers_after(is_another: bool) -> Vec<(u64, String)> {
     let take = || std::fs::write(reference(&first), format!("{}\n", taken.id)).unwrap();
     let options = SaveOptions { reason: "four".into(), ..SaveOptions::default() };
     p.project().save_with(&options, &Meanwhile(Mutex::new(Some(take)))).unwrap();
-    p.list().into_iter().rev().map(|c| (c.sequence, c.reason.to_string())).collect()
+    p.list().into_iter().rev().map(|c| (c.number, c.reason.to_string())).collect()
 }
 
 #[test]

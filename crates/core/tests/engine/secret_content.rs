@@ -113,7 +113,7 @@ fn a_file_that_was_saved_before_is_not_taken_from_undo() {
     assert_eq!(named(&saved)["conf.txt"], Reason::SavedSecret);
     assert!(!saved.receipt.summary.is_partial());
     let after = p.tree();
-    p.restore("2");
+    p.restore("@-1");
     assert_eq!(p.read("conf.txt"), "clean\n");
     p.undo().unwrap();
     assert_same(&after, &p.tree(), "undone");
@@ -132,7 +132,7 @@ fn what_a_restore_writes_is_saved_whatever_is_in_it() {
     p.remove(".hermaignore");
     p.save("second");
     let second = p.tree();
-    let restored = p.restore("2");
+    let restored = p.restore("@-1");
     assert_eq!(kept(&restored), []);
     assert_same(&first, &p.tree(), "restored");
     p.undo().unwrap();
@@ -160,7 +160,7 @@ fn a_restore_leaves_alone_what_was_left_out() {
     p.write("cleaned.txt", "clean by now\n");
     p.write("a.txt", "two\n");
     p.save("second");
-    let restored = p.restore("2");
+    let restored = p.restore("@-1");
     let expected = [
         ("cleaned.txt".to_owned(), KeptWhy::NotSaved(Reason::SecretContent)),
         ("place".to_owned(), KeptWhy::InTheWay(Reason::SecretContent)),

@@ -43,7 +43,7 @@ fn a_file_the_checkpoint_left_out_is_not_called_restored() {
             if is_gone && p.exists(path) {
                 p.remove(path);
             }
-            let refused = p.restore_paths("1", &[path]);
+            let refused = p.restore_paths("@", &[path]);
             let Err(Error::NotInCheckpoint { paths }) = refused else {
                 panic!("{path}: {refused:?}");
             };
@@ -51,7 +51,7 @@ fn a_file_the_checkpoint_left_out_is_not_called_restored() {
             let project = p.project();
             let options =
                 RestoreOptions { paths: vec![RelPath::new(path).unwrap()], keep: Vec::new() };
-            let planned = project.plan_restore(&p.find("1"), &options, &NoProgress);
+            let planned = project.plan_restore(&p.find("@"), &options, &NoProgress);
             assert!(matches!(planned, Err(Error::NotInCheckpoint { .. })));
         }
     }
@@ -64,7 +64,7 @@ fn paths_that_can_be_restored_are_and_the_others_are_named() {
     p.write("a.txt", "two\n");
     p.write("new.txt", "new\n");
     let asked = ["a.txt", "new.txt", "secrets.yaml"];
-    let restored = p.restore_paths("1", &asked).unwrap();
+    let restored = p.restore_paths("@", &asked).unwrap();
     let then: Vec<Then> = restored.plan.requested.iter().map(|one| one.then).collect();
     let secret = KeptWhy::LeftOut(Reason::Secret);
     assert_eq!(then, [Then::Held, Then::Absent, Then::NotHeld(secret)]);
@@ -80,7 +80,7 @@ fn paths_that_can_be_restored_are_and_the_others_are_named() {
 fn what_came_later_and_no_save_holds_is_not_called_removed() {
     let p = project();
     p.write("later.db", "rows\n");
-    let refused = p.restore_paths("1", &["later.db"]);
+    let refused = p.restore_paths("@", &["later.db"]);
     let Err(Error::NotInCheckpoint { paths }) = refused else {
         panic!("{refused:?}");
     };
@@ -92,7 +92,7 @@ fn what_came_later_and_no_save_holds_is_not_called_removed() {
 fn a_directory_that_comes_back_without_its_secret_says_so() {
     let p = project();
     p.remove("conf");
-    let restored = p.restore_paths("1", &["conf"]).unwrap();
+    let restored = p.restore_paths("@", &["conf"]).unwrap();
     assert_eq!(p.read("conf/app.toml"), "a = 1\n");
     assert_eq!(restored.kept, [left_out("conf/secrets.yaml", Reason::Secret)]);
 

@@ -18,7 +18,7 @@ use super::project::TestProject;
 /// What the newest checkpoint left out for this reason.
 fn left_out(p: &TestProject, reason: Reason) -> Vec<String> {
     let project = p.project();
-    let receipt = project.receipt(&p.find("1")).unwrap();
+    let receipt = project.receipt(&p.find("@")).unwrap();
     receipt
         .left_out
         .iter()
@@ -47,7 +47,7 @@ fn pipes_sockets_and_devices_are_named_and_never_opened() {
     assert!(saved.receipt.summary.is_partial(), "and at once");
 
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     for name in expected {
         assert!(p.exists(name), "a restore leaves {name} alone");
     }
@@ -63,7 +63,7 @@ fn a_pipe_in_the_way_of_a_file_stays_and_is_named() {
     p.remove("a.txt");
     let mode = Mode::from_raw_mode(0o644);
     rustix::fs::mknodat(CWD, p.path("a.txt"), FileType::Fifo, mode, 0).unwrap();
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     let kept: Vec<String> = restored.kept.iter().map(|k| k.path.to_string()).collect();
     assert_eq!(kept, ["a.txt"]);
 }
@@ -83,7 +83,7 @@ fn a_sparse_file_of_200_megabytes_is_streamed_there_and_back() {
     let stored = p.repository().git(["cat-file", "-s", &object]).success();
     assert_eq!(stored.line(), size.to_string());
     p.remove("sparse");
-    p.restore("1");
+    p.restore("@");
     let file = File::open(p.path("sparse")).unwrap();
     assert_eq!(file.metadata().unwrap().len(), size);
     let mut middle = [0; 15];
@@ -104,7 +104,7 @@ fn hard_links_are_two_files_and_a_restore_changes_only_the_project() {
     // Through the link, as an editor that writes in place does.
     std::fs::write(p.path("a.txt"), "two\n").unwrap();
     std::fs::write(p.path("b.txt"), "changed\n").unwrap();
-    p.restore("1");
+    p.restore("@");
     assert_same(&before, &p.tree(), "both names have their bytes back");
     let text = std::fs::read_to_string(&outside).unwrap();
     assert_eq!(text, "two\n", "the name outside is not written through");
@@ -117,7 +117,7 @@ fn setuid_is_saved_as_an_ordinary_mode_and_never_brought_back() {
     p.chmod("tool", 0o6755);
     p.save("first");
     p.remove("tool");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.mode("tool"), 0o755);
     p.save("brought back");
     p.chmod("tool", 0o4755);
@@ -149,7 +149,7 @@ fn unreadable_files_and_directories_are_named_and_stay_untouched() {
         "{named:?}"
     );
     p.write("a.txt", "two\n");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("a.txt"), "one\n");
     for (name, mode) in [("locked.txt", 0), ("locked", 0), ("listable", 0o400)] {
         assert_eq!(p.mode(name), mode, "{name}");
@@ -190,7 +190,7 @@ fn a_mount_point_is_named_and_not_entered() {
     assert_eq!(left_out(&p, Reason::OtherFileSystem), ["mount"]);
     p.write("mount/other.txt", "still not ours\n");
     p.write("b.txt", "new\n");
-    p.restore("1");
+    p.restore("@");
     assert_eq!(p.read("mount/other.txt"), "still not ours\n");
     assert!(!p.exists("b.txt"));
     let unmounted = std::process::Command::new("umount").arg(p.path("mount")).bounded_status();
@@ -295,7 +295,7 @@ fn paths_longer_than_the_kernel_takes_are_saved_and_brought_back() {
 
     p.remove("level-");
     p.write("a.txt", "two\n");
-    let restored = p.restore("1");
+    let restored = p.restore("@");
     assert!(restored.kept.is_empty(), "{:?}", restored.kept.first());
     let again = p.save("again");
     assert_eq!(again.checkpoint.tree, saved.checkpoint.tree);

@@ -202,7 +202,7 @@ fn a_checkpoint_in_the_place_of_a_dropped_one_is_not_taken_for_it() {
     p.project().drop_checkpoint(&dropped).unwrap();
     p.write("b.txt", "by hand\n");
     let saved = p.save("somebody");
-    assert!(saved.checkpoint.sequence > dropped.sequence);
+    assert!(saved.checkpoint.number > dropped.number);
     p.write("c.txt", "by hand\n");
     let plan = p.plan_take_back(&of_steps(&[step]));
     assert_eq!(plan.uncertain(), [step], "nobody knows where it ended");

@@ -24,7 +24,7 @@ fn a_restore_that_was_interrupted_after_it_was_noted_is_noted_once_and_forgotten
     }
     let project = p.project();
     assert!(!project.has_steps().unwrap());
-    p.restore("2");
+    p.restore("@-1");
     assert!(project.has_steps().unwrap());
     let steps = || project.steps(&StepChoice::default()).unwrap();
     let noted = steps().remove(0).step;
@@ -64,7 +64,7 @@ fn a_path_that_was_asked_for_and_is_not_held_is_named_once() {
     p.step("claude", || p.write("a.txt", "agent\n"));
     p.write("b.txt", "by hand\n");
     let asked = TakeBack {
-        since: Some(p.find("2")),
+        since: Some(p.find("@-1")),
         paths: vec![rel("a.txt"), rel("secrets.yaml")],
         ..TakeBack::default()
     };

@@ -122,7 +122,7 @@ fn checkpoints_around_a_step_and_its_undo_say_what_they_are_of() {
     }
     let newest = p.project().steps(&StepChoice::default()).unwrap().swap_remove(0).step;
     assert_eq!(newest.start.command.as_deref(), Some("undo of step 1"));
-    p.restore(&p.list().len().to_string());
+    p.restore(&p.oldest());
     let newest = p.project().steps(&StepChoice::default()).unwrap().swap_remove(0).step;
     assert_eq!((newest.kind, newest.start.command), (StepKind::Restore, None));
 }

@@ -131,7 +131,7 @@ fn what_is_in_doubt_says_why() {
     let second = p.step("a", || p.write("g", "2\n"));
     let open = p.begin("a", "Bash");
     p.write("h", "3\n");
-    let gone = p.find("2");
+    let gone = p.find("@-1");
     p.project().drop_checkpoint(&gone).unwrap();
     let doubt = |step| p.plan_take_back(&of_steps(&[step])).doubts;
     assert_eq!(doubt(open), [(open, Doubt::StillOpen)]);

@@ -22,15 +22,15 @@ fn scene() -> TestProject {
         p.save(&format!("save {number}"));
     }
     let project = p.project();
-    project.drop_checkpoint(&p.find("3")).unwrap();
+    project.drop_checkpoint(&p.find("@-2")).unwrap();
     p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
-    project.pin(&p.find("4")).unwrap();
-    project.name(&p.find("3"), "mine").unwrap();
+    project.pin(&p.find("@-3")).unwrap();
+    project.name(&p.find("@-2"), "mine").unwrap();
     let request =
         PurgeRequest { paths: vec![RelPath::new("secret").unwrap()], ..PurgeRequest::default() };
     project.purge(&request, &NoProgress).unwrap();
     p.remove("secret");
-    p.restore("4");
+    p.restore("@-3");
     p.write("a", "after the restore");
     p.save("last");
     let state = p.store().join("herma/projects").join(project.id().as_str());
@@ -156,7 +156,7 @@ fn no_damaged_file_of_a_store_makes_it_unusable_and_a_repair_mends_each() {
             assert_eq!(ids(&p).unwrap(), before, "{what}");
             p.write("a", "another");
             p.save("after the repair");
-            p.restore("2");
+            p.restore("@-1");
             assert_eq!(p.read("a"), "after the restore", "{what}");
             let collected = p.engine.collect(Thoroughness::Quick, false, &NoProgress);
             let cleaned = collected.unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -180,7 +180,7 @@ fn where_history_ends_is_said_again_when_that_was_lost() {
         p.write("a", format!("{number}"));
         p.save(&format!("save {number}"));
     }
-    p.project().drop_checkpoint(&p.find("3")).unwrap();
+    p.project().drop_checkpoint(&p.find("@-2")).unwrap();
     p.engine.collect(Thoroughness::Full, false, &NoProgress).unwrap();
     std::fs::remove_file(p.store().join("shallow")).unwrap();
     remove_trash(&p);

@@ -76,15 +76,15 @@ fn work(shows: Shows) -> Seen {
         p.write(&format!("only-{number}"), "x");
         p.save(&format!("save {number}"));
         if number == 3 {
-            p.project().name(&p.find("1"), "early").unwrap();
-            p.project().pin(&p.find("2")).unwrap();
+            p.project().name(&p.find("@"), "early").unwrap();
+            p.project().pin(&p.find("@-1")).unwrap();
         }
         if number == 9 {
-            p.project().drop_checkpoint(&p.find("3")).unwrap();
+            p.project().drop_checkpoint(&p.find("@-2")).unwrap();
         }
     }
     let listed = reasons(&p);
-    p.restore("5");
+    p.restore("@-4");
     p.undo().unwrap();
     let undone = p.tree();
     p.redo().unwrap();

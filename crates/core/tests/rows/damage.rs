@@ -180,7 +180,7 @@ impl Scene {
         let by_ref = refs.any(|broken| name.as_ref().is_some_and(|n| broken.name.contains(n)));
         let mut damaged = found.damaged.iter();
         by_ref
-            || damaged.any(|one| Some(&one.project) == id.as_ref() && one.sequence == kept.sequence)
+            || damaged.any(|one| Some(&one.project) == id.as_ref() && one.number == kept.sequence)
     }
 
     /// Every checkpoint comes back, but for those that are named and may be.

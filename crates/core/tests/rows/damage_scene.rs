@@ -150,7 +150,7 @@ impl Scene {
         self.kept.push(Kept {
             project,
             id: saved.id,
-            sequence: saved.sequence,
+            sequence: saved.number,
             tree: Tree::read(root),
         });
     }
@@ -162,11 +162,11 @@ impl Scene {
         self.p.write("by-step", "made by a step\n");
         self.p.chmod("by-step", 0o600);
         project.end_step(&step, &NoProgress).unwrap();
-        project.name(&self.p.find("2"), "good").unwrap();
-        project.pin(&self.p.find("3")).unwrap();
+        project.name(&self.p.find("@-1"), "good").unwrap();
+        project.pin(&self.p.find("@-2")).unwrap();
         self.keep(0);
         self.before_restore = self.p.tree();
-        self.p.restore("2");
+        self.p.restore("@-1");
     }
 
     /// As if it had been killed before its last file.
@@ -175,7 +175,7 @@ impl Scene {
         let second = p.engine.project(root).unwrap();
         let state = p.store().join("herma/projects").join(second.id().as_str());
         let keep = KeepJournal { from: state.join("journal"), to: p.base().join("journal") };
-        let target = second.find(&Spec::parse("2").unwrap()).unwrap();
+        let target = second.find(&Spec::parse("@-1").unwrap()).unwrap();
         let text = std::fs::read(root.join("sub/changes")).unwrap();
         let options = RestoreOptions::default();
         second.restore_with(&target, &options, &keep).unwrap();

@@ -201,7 +201,7 @@ fn a_store_through_a_mapping_after_a_restore_is_saved() {
         p.write("surplus", "to be removed\n");
         // Whatever is settled by the clock is settled then.
         std::thread::sleep(std::time::Duration::from_millis(20));
-        p.restore_paths("1", &["surplus"]).unwrap();
+        p.restore_paths("@", &["surplus"]).unwrap();
         store(generation);
     });
 }

@@ -195,7 +195,7 @@ with open(sys.argv[1], 'r+b') as file:
 
 /// What a checkpoint stored is what the files were; how many of them were named as unstable.
 fn check(p: &TestProject, tree: &Tree, number: usize, ignored: &str) -> usize {
-    let receipt = p.project().receipt(&p.find("1")).unwrap();
+    let receipt = p.project().receipt(&p.find("@")).unwrap();
     let unstable: Vec<String> = receipt
         .left_out
         .iter()

@@ -109,7 +109,7 @@ class NotFound(NothingThere):
 class NotInCheckpoint(NothingThere):
     """The checkpoint holds none of the paths that were asked for."""
 class OutOfRange(NothingThere):
-    """A list number beyond the list."""
+    """No checkpoint has this number."""
 class NoSuchArchive(NothingThere):
     """There is no such archive of version 1."""
 class NoSuchStep(NothingThere):
@@ -189,9 +189,7 @@ class Checkpoint:
     tree: str
     """Its tree, as 40 hexadecimal digits."""
     number: int
-    """Its place in the list, 1 being the newest."""
-    sequence: int
-    """Its place in the order of saving; never changes."""
+    """Its number, which no other checkpoint of the project ever gets."""
     timestamp: float
     """When it was taken, in seconds since 1970."""
     time: datetime
@@ -555,7 +553,7 @@ class Project:
     def list(self) -> List[Checkpoint]:
         """The checkpoints, the newest first."""
     def find(self, which: _Which) -> Checkpoint:
-        """The checkpoint with a list number, an id prefix or a name; `@-2` is the third newest."""
+        """The checkpoint with a number, an id prefix or a name; `@-2` is the third newest."""
     def receipt(self, which: _Which) -> Receipt:
         """What a checkpoint captured, and by name and reason what it did not."""
     def name(self, which: _Which, name: str) -> None:

@@ -24,10 +24,8 @@ pub(crate) struct Checkpoint {
     pub(crate) id: String,
     /// Its tree, as 40 hexadecimal digits.
     tree: String,
-    /// Its place in the list, 1 being the newest.
-    number: usize,
-    /// Its place in the order of saving; never changes.
-    sequence: u64,
+    /// Its number, which no other checkpoint of the project ever gets.
+    number: u64,
     /// When it was taken, in seconds since 1970.
     timestamp: f64,
     /// How far the clocks of the place where it was taken are from UTC.
@@ -61,7 +59,6 @@ plain!(Checkpoint {
     id,
     tree,
     number,
-    sequence,
     timestamp,
     offset_minutes,
     reason,
@@ -89,7 +86,6 @@ impl From<herma_core::Checkpoint> for Checkpoint {
             id: checkpoint.id.to_hex(),
             tree: checkpoint.tree.to_hex(),
             number: checkpoint.number,
-            sequence: checkpoint.sequence,
             timestamp: checkpoint.time.as_float(),
             offset_minutes: checkpoint.time.offset_minutes,
             reason: String::from_utf8_lossy(&checkpoint.reason).into_owned(),

@@ -143,7 +143,7 @@ impl Project {
         Ok(list.into_iter().map(Checkpoint::from).collect())
     }
 
-    /// The checkpoint with a list number, an id prefix or a name; `@-2` is the third newest.
+    /// The checkpoint with a number, an id prefix or a name; `@-2` is the third newest.
     fn find(&self, py: Python<'_>, which: Which) -> PyResult<Checkpoint> {
         let found = quietly(py, || self.with(|project| which.find(project)))?;
         Ok(found.into())

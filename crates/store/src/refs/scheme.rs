@@ -1,6 +1,6 @@
 //! The refs of Herma: how each is named.
 //!
-//! `refs/herma/<project>/<sequence>` names a checkpoint, `<sequence>.extra` beside it what its receipt and modes are kept by;
+//! `refs/herma/<project>/<number>` names a checkpoint, `<number>.extra` beside it what its receipt and modes are kept by;
 //! `refs/hermes/<project>` is the newest for Hermes and `git log`. People's names and pins have refs of their own.
 
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ pub fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
 }
 
 /// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.
-pub fn sequence_of(leaf: &str) -> Option<u64> {
+pub fn number_of(leaf: &str) -> Option<u64> {
     let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
     (format!("{number:08}") == leaf).then_some(number)
 }
@@ -87,8 +87,8 @@ mod tests {
         assert_eq!(mirror_ref(&project), "refs/hermes/0123456789abcdef");
         assert_eq!(leaf(&name, "refs/herma/0123456789abcdef"), Some("00000007"));
         assert_eq!([leaf(&name, "refs/herma"), leaf(&name, "refs/her")], [None; 2]);
-        assert_eq!(sequence_of("00000007"), Some(7));
-        assert_eq!(["7", "0000007x", "+0000007"].map(sequence_of), [None; 3]);
+        assert_eq!(number_of("00000007"), Some(7));
+        assert_eq!(["7", "0000007x", "+0000007"].map(number_of), [None; 3]);
     }
 
     #[test]

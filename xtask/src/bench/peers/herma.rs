@@ -155,7 +155,7 @@ impl Peer for Herma {
 
     /// The present is saved first, and all that is written is made durable.
     fn restore(&mut self, _: Restored) -> Result<Option<Duration>> {
-        time(&mut self.command(&["restore", "1", "--all"])).map(Some)
+        time(&mut self.command(&["restore", "@", "--all"])).map(Some)
     }
 
     fn size(&self) -> Result<u64> {

@@ -52,7 +52,7 @@ fn checkpoints(env: &CommandEnv, workdir: Option<&PathBuf>) -> Vec<(u64, String)
     let project = workdir.and_then(|root| env.engine.project(root).ok());
     let Some(project) = project else { return Vec::new() };
     let readable = project.timeline().unwrap_or_default();
-    let whole = readable.iter().map(|one| (one.sequence, in_words(one)));
+    let whole = readable.iter().map(|one| (one.number, in_words(one)));
     let damaged = project.damaged().unwrap_or_default();
     let lost = damaged.iter().filter_map(|one| {
         let (_, sequence) = parse(&one.name)?;

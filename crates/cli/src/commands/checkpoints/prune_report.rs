@@ -101,7 +101,7 @@ impl<'p> PruneReport<'p> {
         let cleaned = &self.cleaned;
         let bytes_after = Some(cleaned.bytes_after).filter(|_| !self.dry_run);
         object! {
-            schema: "herma.checkpoints-prune/1",
+            schema: "herma.checkpoints-prune/2",
             dry_run: self.dry_run,
             limits: limits::to_json(&self.keeping),
             scanned: cleaned.scanned,
@@ -116,7 +116,7 @@ impl<'p> PruneReport<'p> {
             dropped: list(cleaned.dropped.iter().map(|dropped| object! {
                 project: dropped.project.to_string(),
                 workdir: self.preview.workdir(&dropped.project).map(PathJson::of),
-                sequence: dropped.sequence,
+                number: dropped.sequence,
                 id: dropped.id.to_hex(),
                 rule: dropped.rule.word(),
             })),

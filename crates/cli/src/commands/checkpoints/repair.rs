@@ -14,7 +14,7 @@ use crate::terminal::{escape, size};
 
 fn repair_json(repaired: &Repaired) -> impl Serialize {
     object! {
-        schema: "herma.checkpoints-repair/1",
+        schema: "herma.checkpoints-repair/2",
         changed: repaired.has_changed(),
         bytes_freed: repaired.bytes_freed,
         settings: repaired.settings,
@@ -37,7 +37,7 @@ fn repair_json(repaired: &Repaired) -> impl Serialize {
         })),
         refs: list(repaired.refs.iter().map(|one| object! {
             name: one.name.clone(),
-            sequence: one.sequence,
+            number: one.sequence,
             set_aside: one.set_aside.clone(),
             recovered: one.recovered.map(ObjectId::to_hex),
         })),

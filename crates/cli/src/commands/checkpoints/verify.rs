@@ -29,7 +29,6 @@ fn damaged_json(damaged: &DamagedFinding) -> impl Serialize {
         project: damaged.project.to_string(),
         workdir: damaged.workdir.as_deref().map(PathJson::of),
         number: damaged.number,
-        sequence: damaged.sequence,
         id: damaged.id.to_hex(),
         lost: damaged.is_lost,
         receipt: damaged.receipt,
@@ -118,7 +117,7 @@ pub(super) fn verify_json(verified: &Verified) -> impl Serialize {
     };
     let [packs, refs, records] = things(verified).map(named);
     object! {
-        schema: "herma.checkpoints-verify/1",
+        schema: "herma.checkpoints-verify/2",
         whole: verified.is_whole(),
         checkpoints: verified.checkpoints,
         objects: verified.objects,

@@ -125,7 +125,7 @@ fn write_json(
     comparison: &Comparison,
 ) -> Result<Outcome> {
     env.ui.write_json(&object! {
-        schema: "herma.diff/1",
+        schema: "herma.diff/2",
         project: project_json(project),
         from: checkpoint_json(&sides.from),
         to: sides.to.as_ref().map(checkpoint_json),

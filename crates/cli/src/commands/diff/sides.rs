@@ -85,7 +85,9 @@ pub(super) fn as_checkpoint(
     };
     match project.find(&spec) {
         Ok(checkpoint) => Ok(Some(checkpoint)),
-        Err(Error::NotFound { .. } | Error::OutOfRange { .. }) if is_path(env, &spec, argument) => {
+        Err(Error::NotFound { .. } | Error::NoSuchNumber { .. } | Error::NothingThatOld { .. })
+            if is_path(env, &spec, argument) =>
+        {
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -94,7 +96,8 @@ pub(super) fn as_checkpoint(
 
 /// A name may be a path that is gone by now; a number or an id only one that is there.
 fn is_path(env: &CommandEnv, spec: &Spec, argument: &OsStr) -> bool {
-    matches!(spec, Spec::Name(_)) || is_there(&env.absolute(Path::new(argument)))
+    matches!(spec, Spec::Name(_) | Spec::Time { .. })
+        || is_there(&env.absolute(Path::new(argument)))
 }
 
 fn is_there(path: &Path) -> bool {

@@ -112,7 +112,7 @@ fn tell_begun(env: &CommandEnv, project: &Project, begun: &BegunStep) -> Result<
     if env.ui.json {
         let left_out = saved.receipt.left_out.iter();
         return env.ui.write_json(&object! {
-            schema: "herma.step-begin/1",
+            schema: "herma.step-begin/2",
             project: project_json(project),
             step: begun_step_json(&begun.step),
             checkpoint: checkpoint_json(&saved.checkpoint),
@@ -156,7 +156,7 @@ fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
     if env.ui.json {
         let left_out = saved.map_or(&[][..], |saved| &saved.receipt.left_out);
         env.ui.write_json(&object! {
-            schema: "herma.step-end/1",
+            schema: "herma.step-end/2",
             project: project_json(&project),
             step: step_json(&listed),
             checkpoint: saved.map(|saved| checkpoint_json(&saved.checkpoint)),

@@ -62,6 +62,7 @@ impl Store {
     fn project(mut self, name: &str, presence: Presence, times: &[i64]) -> Self {
         let checkpoints = (1..).zip(times).map(|(sequence, time)| CheckpointFacts {
             sequence,
+            place: sequence as i64,
             id: commit(name, sequence),
             time: *time,
             pinned: false,

@@ -90,7 +90,8 @@ pub struct Moment {
     /// The checkpoint that held the state.
     pub checkpoint: ObjectId,
     /// The place of the newest checkpoint in the order of saving.
-    pub sequence: u64,
+    #[serde(rename = "sequence")]
+    pub place: i64,
     /// The number of the next step.
     pub next_step: u64,
 }

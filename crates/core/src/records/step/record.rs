@@ -102,7 +102,7 @@ pub(crate) mod tests {
     use crate::types::checkpoint::Facts;
 
     pub(crate) fn step() -> Step {
-        let moment = |sequence| Moment { checkpoint: ObjectId::EMPTY_TREE, sequence, next_step: 7 };
+        let moment = |place| Moment { checkpoint: ObjectId::EMPTY_TREE, place, next_step: 7 };
         Step {
             version: Version,
             number: 6,

@@ -25,7 +25,8 @@ impl Asked<'_> {
         let message = &mut reply.message;
         let ids: Vec<_> = checkpoints.iter().map(|checkpoint| checkpoint.id).collect();
         let digits = listing::id_digits(&ids);
-        let entries = checkpoints.iter().map(|one| entry(one, digits));
+        let numbered = (1..).zip(checkpoints);
+        let entries = numbered.map(|(number, one)| entry(number, one, digits));
         let help = HELP.iter().map(ToString::to_string);
         let title = "📸 Checkpoints for ";
         if self.platform.is_chat() {
@@ -77,13 +78,13 @@ impl Asked<'_> {
     }
 }
 
-/// One line of the list, as Hermes writes it.
-fn entry(checkpoint: &Checkpoint, digits: usize) -> String {
+/// One line of the list, as Hermes writes it: numbered from the newest on.
+fn entry(number: usize, checkpoint: &Checkpoint, digits: usize) -> String {
     let count = checkpoint.changes.filter(|count| count.files > 0);
     let count = count.map(|count| format!("  ({})", listing::changes_in_words(count)));
     format!(
         "  {}. {}  {}  {}{}",
-        checkpoint.number,
+        number,
         listing::short_id(checkpoint.id, digits),
         minute(checkpoint.time),
         escape(&checkpoint.subject()),

@@ -28,7 +28,7 @@ use crate::terminal::{Ui, shown};
 /// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N [FILE...]` restores one, or only
 /// these files (`--all`: hand edits go, too); `/rollback diff N` shows what changed since; `/rollback undo` and
 /// `/rollback redo` undo and redo the last restore. `/diff`, `/diff N` and `/diff session` show differences. N is
-/// a CHECKPOINT.
+/// the place of a checkpoint in that list, 1 being the newest, or its id or name.
 ///
 /// In chats, names, reasons and contents are shown as code, and the message is cut to what the platform takes:
 /// telegram 4096 (HTML), discord 2000 (Markdown), slack 3000 (mrkdwn).
@@ -156,7 +156,7 @@ fn show(ui: &Ui, platform: Platform, project: Option<&Project>, reply: &Reply) -
     let text = reply.message.render(platform);
     let is_answered = reply.outcome != Outcome::Problems && reply.action != "usage";
     let json = lazy_object! {
-        schema: "herma.slash/1",
+        schema: "herma.slash/2",
         project: project.map(project_json),
         action: reply.action,
         ok: is_answered && !reply.is_undone,
@@ -242,14 +242,11 @@ impl Asked<'_> {
         action: &'static str,
     ) -> Result<Result<Checkpoint, Box<Reply>>> {
         let Some(number) = number(text) else { return find(&self.project, text).map(Ok) };
-        let is_meant = |one: &&Checkpoint| i64::try_from(one.number) == Ok(number);
-        if let Some(found) = checkpoints.iter().find(is_meant) {
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        if let Some(found) = place.and_then(|place| checkpoints.get(place)) {
             return Ok(Ok(found.clone()));
         }
-        let words = format!(
-            "Invalid checkpoint number. Use 1-{}.",
-            checkpoints.iter().map(|one| one.number).max().unwrap_or(1)
-        );
+        let words = format!("Invalid checkpoint number. Use 1-{}.", checkpoints.len());
         Ok(Err(Box::new(Reply::saying(action, &words).failed())))
     }
 

@@ -1,0 +1,399 @@
+//! How a person names a checkpoint.
+//!
+//! | written | means |
+//! |---|---|
+//! | `before-refactor`, `@before-refactor` | the one with this name |
+//! | `13` | the one with this number |
+//! | `13^` | the one before it |
+//! | `1h`, `2 days ago`, `15:30`, `yesterday 18:00`, `2026-11-02`, `2026-11-02 15:30` | the state the project was in then |
+//! | `7f2c`, `id:1234` | the beginning of its id, at least four digits; with `id:` also where there is no letter among them |
+//! | `@`, `@-2` | the newest, or so many before it |
+//!
+//! They are read in this order, and what reads as a number, an id or a time cannot be given as a name any more. Reading asks
+//! neither the store nor the clock: [`When`] says what was meant until somebody knows what time it is.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Span, ToSpan, Unit};
+
+use crate::types::clock::Timestamp;
+
+/// How a person names a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    /// `3`: the one with this number.
+    Number(u64),
+    /// `3^`: the one before it.
+    Before(u64),
+    /// `@`, `@-2`: the newest, or so many before it.
+    Back(usize),
+    /// `7f2c…`, `1234567` or `id:1234`: the beginning of its id, lower-case.
+    Id(String),
+    /// A name given with `herma name`.
+    Name(String),
+    /// `1h`, `15:30`: what the project was then. The text may still be an older name, or the beginning of an id.
+    Time {
+        /// When.
+        when: When,
+        /// As it was written.
+        text: String,
+    },
+}
+
+/// A text that cannot name a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSpec {
+    /// Nothing was given.
+    #[error("an empty text names no checkpoint")]
+    Empty,
+    /// Looks like an option.
+    #[error("`{0}` begins with a dash")]
+    Dash(String),
+    /// `@` with something other than `-N` or a name behind it, or a number out of reach.
+    #[error("`{0}` is not a checkpoint: write a number, an id, a name, a time or `@-2`")]
+    Malformed(String),
+}
+
+impl Spec {
+    /// Reads what a person typed.
+    pub fn parse(text: &str) -> Result<Self, BadSpec> {
+        let malformed = || BadSpec::Malformed(herma_store::path::escape(text.as_bytes()));
+        if text.is_empty() {
+            return Err(BadSpec::Empty);
+        }
+        if text.starts_with('-') {
+            return Err(BadSpec::Dash(herma_store::path::escape(text.as_bytes())));
+        }
+        if let Some(id) = text.strip_prefix("id:") {
+            return parse_id(id).map(Self::Id).ok_or_else(malformed);
+        }
+        if let Some(rest) = text.strip_prefix('@') {
+            return parse_at(rest).ok_or_else(malformed);
+        }
+        if let Some(number) = text.strip_suffix('^') {
+            return parse_number(number).map(Self::Before).ok_or_else(malformed);
+        }
+        if text.len() < SHORT_ID && is_digits(text) {
+            return parse_number(text).map(Self::Number).ok_or_else(malformed);
+        }
+        if let Some(when) = When::parse(text) {
+            return Ok(Self::Time { when, text: text.to_owned() });
+        }
+        if let Some(id) = parse_id(text) {
+            return Ok(Self::Id(id));
+        }
+        match check_name_form(text) {
+            Ok(()) if !is_digits(text) => Ok(Self::Name(text.to_owned())),
+            _ => Err(malformed()),
+        }
+    }
+}
+
+/// How much of an id a list shows. One id in 27 begins with so many decimal digits, and no project has so many checkpoints
+/// that one of their numbers would have them.
+const SHORT_ID: usize = 7;
+
+/// What comes behind an `@`.
+fn parse_at(rest: &str) -> Option<Spec> {
+    if rest.is_empty() {
+        return Some(Spec::Back(0));
+    }
+    match rest.strip_prefix('-') {
+        Some(digits) => digits.parse().ok().map(Spec::Back),
+        None => check_name_form(rest).ok().map(|()| Spec::Name(rest.to_owned())),
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn parse_number(text: &str) -> Option<u64> {
+    is_digits(text).then(|| text.parse().ok()).flatten()
+}
+
+/// 4 to 40 hexadecimal digits, as lower case.
+pub(crate) fn parse_id(text: &str) -> Option<String> {
+    let valid = (4..=40).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    valid.then(|| text.to_ascii_lowercase())
+}
+
+/// A time as a person writes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    /// `1h`, `2 days ago`: so many seconds before now.
+    Ago(i64),
+    /// `15:30`: the last time clocks showed it.
+    Clock(Time),
+    /// `yesterday 18:00`, `2026-11-02`: on this day; at its end if no time is given.
+    Day(Day, Option<Time>),
+}
+
+/// Which day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Day {
+    /// So many days before today.
+    Before(i64),
+    /// This one.
+    Date(Date),
+}
+
+/// Nobody means more than a hundred years.
+const MAX_AGO_SECONDS: i64 = 100 * 366 * 86_400;
+
+impl When {
+    /// Reads a time; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(time) = parse_clock(text) {
+            return Some(Self::Clock(time));
+        }
+        if let Some(seconds) = parse_ago(text) {
+            return Some(Self::Ago(seconds));
+        }
+        let (day, time) = match text.split_once([' ', 'T']) {
+            Some((day, time)) => (day, Some(parse_clock(time)?)),
+            None => (text, None),
+        };
+        let day = match day {
+            "today" => Day::Before(0),
+            "yesterday" => Day::Before(1),
+            _ if day.len() == "2026-11-02".len() => Day::Date(day.parse().ok()?),
+            _ => return None,
+        };
+        Some(Self::Day(day, time))
+    }
+
+    /// The last second that is meant, in seconds since 1970. `None` beyond the calendar.
+    pub fn last_second(&self, now: Timestamp) -> Option<i64> {
+        let zone = zone_of(now)?;
+        let here = jiff::Timestamp::from_second(now.seconds).ok()?.to_zoned(zone.clone());
+        let at = |date: Date, time: Time| {
+            let moment = DateTime::from_parts(date, time).to_zoned(zone.clone()).ok()?;
+            Some(moment.timestamp().as_second())
+        };
+        match self {
+            Self::Ago(seconds) => now.seconds.checked_sub(*seconds),
+            Self::Clock(time) => {
+                let today = at(here.date(), *time)?;
+                if today <= now.seconds {
+                    Some(today)
+                } else {
+                    at(here.date().yesterday().ok()?, *time)
+                }
+            }
+            Self::Day(day, time) => {
+                let date = match day {
+                    Day::Before(days) => here.date().checked_sub(days.days()).ok()?,
+                    Day::Date(date) => *date,
+                };
+                at(date, time.unwrap_or(Time::constant(23, 59, 59, 0)))
+            }
+        }
+    }
+}
+
+/// The zone a clock shows, as far as its offset tells.
+fn zone_of(now: Timestamp) -> Option<TimeZone> {
+    let seconds = now.offset_minutes.checked_mul(60)?;
+    Some(TimeZone::fixed(Offset::from_seconds(seconds).ok()?))
+}
+
+/// `90s`, `1h 30m`, `2 days ago`.
+fn parse_ago(text: &str) -> Option<i64> {
+    if text.contains(':') || !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let span: Span = text.strip_suffix(" ago").unwrap_or(text).parse().ok()?;
+    // A day has 24 hours here, a month 30 days: nobody counts leap seconds back.
+    let days = i64::from(span.get_years()) * 365 + i64::from(span.get_months()) * 30;
+    let rest = span.years(0).months(0);
+    let seconds = rest.total((Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).ok()?;
+    let seconds = days.checked_mul(86_400)?.checked_add(seconds as i64)?;
+    (0..=MAX_AGO_SECONDS).contains(&seconds).then_some(seconds)
+}
+
+/// `9:00`, `15:30`, `15:30:05`.
+fn parse_clock(text: &str) -> Option<Time> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let number = |part: &str| {
+        let fits = is_digits(part) && part.len() <= 2;
+        fits.then(|| part.parse::<i8>().ok()).flatten()
+    };
+    let (hour, minute, second) = match parts[..] {
+        [hour, minute] if minute.len() == 2 => (number(hour)?, number(minute)?, 0),
+        [hour, minute, second] if minute.len() == 2 && second.len() == 2 => {
+            (number(hour)?, number(minute)?, number(second)?)
+        }
+        _ => return None,
+    };
+    Time::new(hour, minute, second, 0).ok()
+}
+
+/// Why a text cannot be given to a checkpoint as its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadCheckpointName {
+    /// Empty, or longer than 100 bytes.
+    #[error("a name has 1 to 100 bytes")]
+    Length,
+    /// A number, or something that reads as several, as an id or as a time.
+    #[error("it would be taken for a number, an id or a time")]
+    LooksLikeNumber,
+    /// A character that cannot be part of a name.
+    #[error(
+        "a name is made of letters, digits, `-`, `_`, `.` and `/`, and begins with a letter or digit"
+    )]
+    Character,
+}
+
+/// Checks a name before it is given to a checkpoint.
+pub fn check_checkpoint_name(name: &str) -> Result<(), BadCheckpointName> {
+    let reads_otherwise = is_digits(name)
+        || parse_id(name).is_some()
+        || parse_range(name).is_some()
+        || When::parse(name).is_some();
+    if reads_otherwise {
+        return Err(BadCheckpointName::LooksLikeNumber);
+    }
+    check_name_form(name)
+}
+
+/// `13-15`: these numbers, the lower one first.
+pub fn parse_range(text: &str) -> Option<std::ops::RangeInclusive<u64>> {
+    let (first, last) = text.split_once('-')?;
+    let (first, last) = (parse_number(first)?, parse_number(last)?);
+    (first <= last).then_some(first..=last)
+}
+
+/// Could some checkpoint have been given this name?
+pub(crate) fn check_name_form(name: &str) -> Result<(), BadCheckpointName> {
+    if name.is_empty() || name.len() > 100 {
+        return Err(BadCheckpointName::Length);
+    }
+    let first = name.chars().next().is_some_and(char::is_alphanumeric);
+    let all = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
+    // Git's own rules for refs: no `..`, no empty or dot-led component, no `.lock` at the end of one.
+    let parts = name.split('/').all(|part| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && !part.ends_with('.')
+            && part.strip_suffix(".lock").is_none()
+    });
+    if first && all && parts && !name.contains("..") {
+        Ok(())
+    } else {
+        Err(BadCheckpointName::Character)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 18 November 2026, 16:00:10 at an offset of one hour.
+    const NOW: Timestamp = Timestamp { seconds: 1_795_014_010, nanos: 0, offset_minutes: 60 };
+    const HOUR: i64 = 3600;
+    const DAY: i64 = 86_400;
+    /// The first second of that day there.
+    const TODAY: i64 = NOW.seconds - 16 * HOUR - 10;
+
+    #[test]
+    fn every_way_to_name_a_checkpoint() {
+        let id = |id: &str| Spec::Id(id.to_owned());
+        let name = |name: &str| Spec::Name(name.to_owned());
+        for (text, expected) in [
+            ("3", Spec::Number(3)),
+            ("123456", Spec::Number(123_456)),
+            ("3^", Spec::Before(3)),
+            ("@", Spec::Back(0)),
+            ("@-2", Spec::Back(2)),
+            ("id:123456", id("123456")),
+            ("1234567", id("1234567")),
+            ("0123456", id("0123456")),
+            ("12ab", id("12ab")),
+            ("DEADBEEF", id("deadbeef")),
+            ("before-refactor", name("before-refactor")),
+            ("@before-refactor", name("before-refactor")),
+            ("@v1.2", name("v1.2")),
+            ("13-15x", name("13-15x")),
+        ] {
+            assert_eq!(Spec::parse(text), Ok(expected), "{text:?}");
+        }
+        for bad in [
+            "", "-p", "--patch", "@@x", "@-", "a..b", "a b", "x\n", "id:", "id:xyz", "x.lock", "^",
+            "x^",
+        ] {
+            assert!(Spec::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(Spec::parse(&"9".repeat(41)).is_err());
+    }
+
+    #[test]
+    fn every_way_to_say_when() {
+        for (text, seconds) in [
+            ("90s", NOW.seconds - 90),
+            ("10m", NOW.seconds - 600),
+            ("1h", NOW.seconds - HOUR),
+            ("1h30m", NOW.seconds - HOUR - 1800),
+            ("1 hour ago", NOW.seconds - HOUR),
+            ("2 days ago", NOW.seconds - 2 * DAY),
+            ("3d", NOW.seconds - 3 * DAY),
+            ("1w", NOW.seconds - 7 * DAY),
+            ("15:30", TODAY + 15 * HOUR + 1800),
+            ("9:00", TODAY + 9 * HOUR),
+            ("16:00:10", NOW.seconds),
+            ("16:00:11", NOW.seconds + 1 - DAY),
+            ("today", TODAY + DAY - 1),
+            ("yesterday", TODAY - 1),
+            ("yesterday 18:00", TODAY - DAY + 18 * HOUR),
+            ("2026-11-02", TODAY - 15 * DAY - 1),
+            ("2026-11-02 15:30", TODAY - 16 * DAY + 15 * HOUR + 1800),
+            ("2026-11-02T15:30", TODAY - 16 * DAY + 15 * HOUR + 1800),
+        ] {
+            let Ok(Spec::Time { when, .. }) = Spec::parse(text) else {
+                panic!("{text:?} is no time");
+            };
+            assert_eq!(when.last_second(NOW), Some(seconds), "{text:?}");
+        }
+        for other in
+            ["24:00", "9:0", "1:2:3", "2026-13-01", "tomorrow", "-1h", "hour", "yesterdays", "1 x"]
+        {
+            let read = Spec::parse(other);
+            assert!(!matches!(read, Ok(Spec::Time { .. })), "{other:?}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn names_never_read_as_something_else() {
+        for bad in [
+            "",
+            "12",
+            "beef",
+            "@-1",
+            "-x",
+            ".hidden",
+            "a//b",
+            "a/.b",
+            "x.lock",
+            "a..b",
+            "1h",
+            "3d",
+            "13-15",
+            "yesterday",
+            "today",
+            "2026-11-02",
+        ] {
+            assert!(check_checkpoint_name(bad).is_err(), "{bad:?}");
+        }
+        for good in [
+            "before-refactor",
+            "v1.2",
+            "größer",
+            "feature/login",
+            "15-13",
+            "h1",
+            "release-2026-11-02",
+        ] {
+            assert_eq!(check_checkpoint_name(good), Ok(()), "{good:?}");
+        }
+    }
+}
