@@ -2,6 +2,7 @@
 
 mod cli {
     mod acp;
+    mod addresses;
     mod authors;
     mod can_undo;
     mod checkpoints;

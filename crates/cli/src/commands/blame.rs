@@ -33,7 +33,7 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
     let blame = env.ui.during(|progress| project.blame(&path, progress))?;
     let outcome = warn_of_gaps(env, &project)?;
     let json = lazy_object! {
-        schema: "herma.blame/2",
+        schema: "herma.blame/1",
         project: project_json(&project),
         #[serde(flatten)]
         path: PathJson::new(path.as_bytes()),

@@ -1,19 +1,22 @@
 //! `herma drop`
 
 use clap::Args;
-use herma_core::{Error, Project, Spec};
+use herma_core::types::address::parse_range;
+use herma_core::{Checkpoint, Error, Project, Spec};
 
 use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState, find};
 use crate::commands::mark;
 use crate::render::listing;
+use crate::render::listing::counted;
 
-/// Remove a checkpoint for good
+/// Remove checkpoints for good
 ///
-/// Other checkpoints keep their ids and content. On a terminal, shows the checkpoint and asks first.
+/// Other checkpoints keep their numbers, ids and content. On a terminal, shows the checkpoints and asks first.
 #[derive(Args, Debug)]
 pub(crate) struct DropArgs {
-    /// The checkpoint
-    checkpoint: String,
+    /// A checkpoint, or a range of numbers such as 3-7 (can be repeated)
+    #[arg(value_name = "CHECKPOINT", required = true)]
+    chosen: Vec<String>,
     /// Do not ask
     #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
     yes: bool,
@@ -21,30 +24,68 @@ pub(crate) struct DropArgs {
 
 pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoint = match find(&project, &args.checkpoint) {
-        Err(error) if error.kind == Kind::Damaged && args.yes => {
-            return drop_damaged(env, &project, &args.checkpoint);
+    let chosen = match choose(&project, &args.chosen) {
+        Err(error) if error.kind == Kind::Damaged && args.yes && args.chosen.len() == 1 => {
+            return drop_damaged(env, &project, &args.chosen[0]);
         }
-        found => found?,
+        chosen => chosen?,
     };
-    let in_words = listing::in_words(&checkpoint);
     if !args.yes {
-        let instead = format!("`herma drop --yes {}`", checkpoint.id);
-        env.ui.must_ask(format!("{in_words} would be removed for good"), &instead)?;
+        let (what, question) = match &chosen[..] {
+            [one] => (listing::in_words(one), "Remove this checkpoint for good?".to_owned()),
+            many => {
+                let what = counted(many.len(), "checkpoint");
+                let question = format!("Remove these {what} for good?");
+                (what, question)
+            }
+        };
+        let instead = format!("`herma drop --yes {}`", args.chosen.join(" "));
+        env.ui.must_ask(format!("{what} would be removed for good"), &instead)?;
         let mut out = env.ui.data();
-        let shown = std::slice::from_ref(&checkpoint);
-        listing::write_checkpoints(&mut out, &env.ui, shown, env.now())?;
+        listing::write_checkpoints(&mut out, &env.ui, &chosen, env.now())?;
         out.finish()?;
-        env.ui.confirm_removal("Remove this checkpoint for good?")?;
+        env.ui.confirm_removal(&question)?;
     }
-    project.drop_checkpoint(&checkpoint).with_state("Nothing was removed.")?;
-    let words = format!("Removed {in_words}.");
-    mark::tell(env, &project, ("drop", None), Some(&checkpoint), &words)
+    let mut words = Vec::new();
+    for checkpoint in &chosen {
+        let dropped = project.drop_checkpoint(checkpoint);
+        dropped.with_state(match words.len() {
+            0 => "Nothing was removed.".to_owned(),
+            removed => format!("{} removed before it.", counted(removed, "checkpoint")),
+        })?;
+        words.push(format!("Removed {}.", listing::in_words(checkpoint)));
+    }
+    mark::tell(env, &project, ("drop", None), &chosen, &words.join("\n"))
+}
+
+/// The checkpoints that are meant, each once. All are looked up before the first one goes.
+fn choose(project: &Project, texts: &[String]) -> Result<Vec<Checkpoint>> {
+    let mut chosen: Vec<Checkpoint> = Vec::new();
+    for text in texts {
+        for found in named(project, text)? {
+            if !chosen.iter().any(|one| one.id == found.id) {
+                chosen.push(found);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// What one argument names.
+fn named(project: &Project, text: &str) -> Result<Vec<Checkpoint>> {
+    let Some(range) = parse_range(text) else { return Ok(vec![find(project, text)?]) };
+    let mut inside = project.timeline()?;
+    inside.retain(|one| range.contains(&one.number));
+    if inside.is_empty() {
+        // Says that there is none, and what is near.
+        inside.push(project.find(&Spec::Number(*range.start()))?);
+    }
+    Ok(inside)
 }
 
 /// Removes a checkpoint that cannot be read, and so cannot be shown either.
 fn drop_damaged(env: &CommandEnv, project: &Project, checkpoint: &str) -> Result<Outcome> {
     let spec = Spec::parse(checkpoint).map_err(Error::from)?;
     project.drop_named(&spec)?;
-    mark::tell(env, project, ("drop", None), None, "Removed a damaged checkpoint.")
+    mark::tell(env, project, ("drop", None), &[], "Removed a damaged checkpoint.")
 }

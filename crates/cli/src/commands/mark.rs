@@ -4,7 +4,7 @@ use clap::Args;
 use herma_core::{Checkpoint, Project};
 
 use crate::command_env::{CommandEnv, Outcome, Result, find};
-use crate::render::json::{checkpoint_json, lazy_object, project_json};
+use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing::in_words;
 use crate::terminal::shown;
 
@@ -31,12 +31,12 @@ pub(crate) struct PinArgs {
     checkpoint: String,
 }
 
-/// Tells that a checkpoint was marked or dropped: what was done, and to which one as it was before.
+/// Tells that checkpoints were marked or dropped: what was done, and to which as they were before.
 pub(crate) fn tell(
     env: &CommandEnv,
     project: &Project,
     (action, name): (&str, Option<&str>),
-    checkpoint: Option<&Checkpoint>,
+    checkpoints: &[Checkpoint],
     words: &str,
 ) -> Result<Outcome> {
     env.ui.answer_json(lazy_object! {
@@ -44,7 +44,7 @@ pub(crate) fn tell(
         project: project_json(project),
         action,
         name,
-        checkpoint: checkpoint.map(checkpoint_json),
+        checkpoints: list(checkpoints.iter().map(checkpoint_json)),
     })?;
     env.ui.status(words);
     Ok(Outcome::Done)
@@ -55,14 +55,14 @@ pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome> {
     let checkpoint = find(&project, &args.checkpoint)?;
     project.name(&checkpoint, &args.name)?;
     let words = format!("`{}` is now a name of {}.", shown(&args.name), in_words(&checkpoint));
-    tell(env, &project, ("name", Some(&args.name)), Some(&checkpoint), &words)
+    tell(env, &project, ("name", Some(&args.name)), &[checkpoint], &words)
 }
 
 pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     project.unname(&args.name)?;
     let words = format!("`{}` is no longer a name; its checkpoint stays.", shown(&args.name));
-    tell(env, &project, ("unname", Some(&args.name)), None, &words)
+    tell(env, &project, ("unname", Some(&args.name)), &[], &words)
 }
 
 pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
@@ -70,7 +70,7 @@ pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let checkpoint = find(&project, &args.checkpoint)?;
     project.pin(&checkpoint)?;
     let words = format!("Pinned {}; cleaning will not remove it.", in_words(&checkpoint));
-    tell(env, &project, ("pin", None), Some(&checkpoint), &words)
+    tell(env, &project, ("pin", None), &[checkpoint], &words)
 }
 
 pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
@@ -78,5 +78,5 @@ pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let checkpoint = find(&project, &args.checkpoint)?;
     project.unpin(&checkpoint)?;
     let words = format!("Unpinned {}; cleaning may remove it.", in_words(&checkpoint));
-    tell(env, &project, ("unpin", None), Some(&checkpoint), &words)
+    tell(env, &project, ("unpin", None), &[checkpoint], &words)
 }

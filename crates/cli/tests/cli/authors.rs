@@ -179,7 +179,7 @@ fn authors_reach_programs() {
     let env = test_env();
     let project = shared(&env);
     let blame = json(&project.run(["blame", "--json", "cart.py"]).success());
-    assert_eq!(blame["schema"], "herma.blame/2");
+    assert_eq!(blame["schema"], "herma.blame/1");
     assert_eq!(blame["path"], "cart.py");
     let authors: Vec<&str> = blame["lines"]
         .as_array()

@@ -1,0 +1,67 @@
+//! Naming a checkpoint: by a number that never changes, by what was before it, by time.
+
+use super::test_env;
+
+#[test]
+fn a_number_is_the_same_after_saves_drops_and_restores() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    for text in ["one", "two", "three", "four"] {
+        project.write("a.txt", &format!("{text}\n"));
+        project.run(["save", "-m", text]).success();
+    }
+    project.run(["drop", "--yes", "3"]).success();
+    project.run(["restore", "2"]).success();
+    assert_eq!(project.read("a.txt"), "two\n");
+    let gone = project.run(["restore", "3"]).code(10);
+    let said = gone.error_text();
+    assert!(said.contains("checkpoint 3 is gone: it was dropped or cleaned up"), "{said}");
+    assert!(said.contains("the nearest: 2, 4"), "{said}");
+    let never = project.run(["show", "77"]).code(10);
+    assert!(never.error_text().contains("there is no checkpoint 77"), "{never}");
+    project.run(["restore", "4^"]).success();
+    assert_eq!(project.read("a.txt"), "two\n", "the one before 4, as 3 is gone");
+    let oldest = project.run(["restore", "1^"]).code(10);
+    assert!(oldest.error_text().contains("no checkpoint before 1"), "{oldest}");
+}
+
+#[test]
+fn several_checkpoints_are_dropped_by_their_numbers_at_once() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    for number in 1..=6 {
+        project.write("a.txt", &format!("{number}\n"));
+        project.run(["save"]).success();
+    }
+    let refused = project.run(["drop", "--yes", "2-4", "9"]).code(10);
+    assert!(refused.error_text().contains("no checkpoint 9"), "{refused}");
+    project.run(["show", "2"]).success();
+    let dropped = project.run(["drop", "--yes", "2-4", "6"]).success();
+    assert_eq!(dropped.error_text().lines().count(), 4, "{dropped}");
+    let left = project.run(["list", "-z"]).success();
+    let numbers = left.text().split('\0').filter_map(|line| line.split('\t').next());
+    let numbers: Vec<&str> = numbers.filter(|number| !number.is_empty()).collect();
+    assert_eq!(numbers, ["5", "1"]);
+}
+
+#[test]
+fn a_time_is_the_state_the_project_was_in_then() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    let old = project.run(["restore", "1h"]).code(10);
+    assert!(old.error_text().contains("no checkpoint as old as `1h`"), "{old}");
+    project.write("a.txt", "two\n");
+    for now in ["0s", "today", "today 23:59"] {
+        let shown = project.run(["diff", now, "--name-only"]).success();
+        assert_eq!(shown.text(), "a.txt\n", "{now}");
+    }
+    for taken in ["1h", "yesterday", "2026-11-02", "1-3"] {
+        let refused = project.run(["name", "1", taken]).code(2);
+        let said = refused.error_text();
+        assert!(said.contains("taken for a number, an id or a time"), "{said}");
+    }
+    project.run(["name", "1", "release-1h"]).success();
+    project.run(["restore", "@release-1h"]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+}
