@@ -19,6 +19,7 @@ mod command_error;
 mod commands;
 mod conversations;
 mod environment;
+mod filters;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/cli.rs"]
 pub mod fuzzing;

@@ -6,6 +6,7 @@ use clap::Args;
 use herma_core::Checkpoint;
 
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
+use crate::filters::Filters;
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing;
 
@@ -17,6 +18,8 @@ pub(crate) struct ListArgs {
     /// Show at most this many; of older ones, only total losses are reported
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
+    #[command(flatten)]
+    filters: Filters,
     /// End each record with NUL; fields separated by tabs: number, id, seconds since 1970, pinned (0 or 1), names
     /// joined by commas, the whole reason
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
@@ -26,7 +29,11 @@ pub(crate) struct ListArgs {
 pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     env.warn_of_purge()?;
-    let listed = project.list_newest(args.limit.unwrap_or(usize::MAX))?;
+    let most = args.limit.unwrap_or(usize::MAX);
+    let mut listed = project.list_newest(most)?;
+    if let Some(fitting) = args.filters.checkpoints(env, &project, most)? {
+        listed.checkpoints = fitting;
+    }
     let checkpoints = &listed.checkpoints;
     for one in &listed.damaged {
         let number = one.number.map_or(String::new(), |n| format!("checkpoint {n}, "));
@@ -53,6 +60,8 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
         env.ui.hint("`herma save` makes the first one.");
+    } else if checkpoints.is_empty() && most > 0 && listed.damaged.is_empty() {
+        env.ui.status("No checkpoint fits.");
     } else if !env.ui.json && !project.root().is_dir() {
         env.ui.warning("the directory of this project is not there any more.");
         env.ui.hint(MAKE_AGAIN);

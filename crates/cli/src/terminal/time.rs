@@ -43,22 +43,6 @@ pub(crate) fn age(then: i64, now: Timestamp) -> String {
     format!("{count} {unit}{plural} ago")
 }
 
-/// A length of time as people type it, in seconds: `90s`, `10m`, `2h`, `3d`, `1w`.
-pub(crate) fn parse_length(text: &str) -> Result<i64, String> {
-    let problem = || "it is written like 90s, 10m, 2h, 3d or 1w".to_owned();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return Err(problem()),
-    };
-    let count: u32 = digits.parse().map_err(|_| problem())?;
-    Ok(i64::from(count) * unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,15 +72,6 @@ mod tests {
         assert_eq!(ages, expected);
         assert_eq!(age(5, at(0)), "in the future");
         assert_eq!(age(i64::MIN, at(i64::MAX)), "292471208677 years ago");
-    }
-
-    #[test]
-    fn lengths_of_time_have_one_unit() {
-        let all = ["90s", "10m", "2h", "3d", "1w"].map(|text| parse_length(text).unwrap());
-        assert_eq!(all, [90, 600, 7200, 259_200, 604_800]);
-        for bad in ["", "10", "m", "-1m", "1.5h", "10 m", "10mm", "9999999999s", "1é"] {
-            assert!(parse_length(bad).is_err(), "{bad}");
-        }
     }
 
     #[test]

@@ -65,3 +65,35 @@ fn a_time_is_the_state_the_project_was_in_then() {
     project.run(["restore", "@release-1h"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
 }
+
+#[test]
+fn every_list_is_filtered_by_the_same_options() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("sub/b.txt", "one\n")]);
+    project.run(["save", "-m", "first", "--agent", "claude", "--session", "s-1"]).success();
+    for (agent, file) in [("claude", "a.txt"), ("codex", "sub/b.txt")] {
+        let begin = ["step", "begin", "--agent", agent, "--session", agent, "--tool", "Edit"];
+        let step = project.run(begin).success();
+        project.write(file, agent);
+        project.run(["step", "end", step.text().trim()]).success();
+    }
+    let numbers = |args: &[&str]| {
+        let listed = project.run(args).success();
+        let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
+        listed.text().lines().filter_map(first).collect::<Vec<_>>()
+    };
+    for (filter, checkpoints, steps) in [
+        (&["--agent", "codex"][..], &["3"][..], &["2"][..]),
+        (&["--session", "claude"], &["2"], &["1"]),
+        (&["--path", "sub"], &["3"], &["2"]),
+        (&["--path", "a.txt", "--path", "sub"], &["3", "2"], &["2", "1"]),
+        (&["--since", "1h"], &["3", "2", "1"], &["2", "1"]),
+        (&["--until", "yesterday"], &[], &[]),
+        (&["--since", "yesterday", "--agent", "claude", "-n", "1"], &["2"], &["1"]),
+    ] {
+        assert_eq!(numbers(&[&["list"], filter].concat()), checkpoints, "{filter:?}");
+        assert_eq!(numbers(&[&["steps"], filter].concat()), steps, "{filter:?}");
+    }
+    let refused = project.run(["list", "--since", "10"]).code(2);
+    assert!(refused.error_text().contains("yesterday 18:00"), "{refused}");
+}

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use herma_store::RelPath;
+
 use super::Step;
 use crate::records::step::record::cut_name;
 
@@ -18,6 +20,10 @@ pub struct StepChoice {
     pub turn: Option<TurnChoice>,
     /// Steps that began at this time or later, in seconds since 1970.
     pub since: Option<i64>,
+    /// Steps that began at this time or earlier.
+    pub until: Option<i64>,
+    /// Steps that changed something in these files and directories; all if there are none. Only lists ask.
+    pub paths: Vec<RelPath>,
 }
 
 /// Which turn somebody means.
@@ -81,5 +87,6 @@ impl StepChoice {
             && is_agent
             && same(&self.session, &step.start.facts.session)
             && self.since.is_none_or(|since| step.started >= since)
+            && self.until.is_none_or(|until| step.started <= until)
     }
 }

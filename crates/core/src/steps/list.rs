@@ -68,7 +68,8 @@ impl Operation<'_> {
                 break;
             }
             if is_wanted(&step) {
-                listed.push(list(&live, step, shared)?);
+                let step = list(&live, step, shared, &choice.paths)?;
+                listed.extend(step);
             } else {
                 passed += 1;
             }
@@ -102,7 +103,13 @@ impl Live<'_> {
     }
 }
 
-fn list(live: &Live<'_>, step: Step, shared: Vec<u64>) -> Result<ListedStep> {
+/// A step with what is known of it; `None` if it changed nothing of what is asked for.
+fn list(
+    live: &Live<'_>,
+    step: Step,
+    shared: Vec<u64>,
+    paths: &[RelPath],
+) -> Result<Option<ListedStep>> {
     let ends = match step.end {
         StepEnd::Changed(after) | StepEnd::Unchanged(after)
             if live.has(&step.before)? && live.has(&after)? =>
@@ -112,34 +119,35 @@ fn list(live: &Live<'_>, step: Step, shared: Vec<u64>) -> Result<ListedStep> {
         _ => None,
     };
     let (mut is_damaged, mut changes, mut files) = (false, None, Vec::new());
+    let mut is_asked = paths.is_empty();
     match (&step.end, ends) {
         (StepEnd::Unchanged(_), _) => {
             changes = Some(ChangeCount { lines_known: true, ..ChangeCount::default() });
         }
-        (_, Some(ends)) => match compare(&live.operation.store, ends, &step) {
-            Ok((count, named)) => (changes, files) = (Some(count), named),
+        (_, Some(ends)) => match compare(&live.operation.store, ends, &step, paths) {
+            Ok((count, named, is_within)) => {
+                (changes, files) = (Some(count), named);
+                is_asked |= is_within;
+            }
             // `herma list` names what is damaged; a step that needs it cannot be undone.
             Err(e) if e.kind() == ErrorKind::Damaged => is_damaged = true,
             Err(e) => return Err(e),
         },
         (_, None) => {}
     }
-    Ok(ListedStep {
-        step,
-        changes,
-        files,
-        shared,
-        undoable: ends.is_some() && !is_damaged,
-        is_damaged,
-    })
+    let undoable = ends.is_some() && !is_damaged;
+    let listed = ListedStep { step, changes, files, shared, undoable, is_damaged };
+    Ok(is_asked.then_some(listed))
 }
 
-/// What changed between two checkpoints, in the part of the project that the step was about.
+/// What changed between two checkpoints, in the part of the project that the step was about, and whether any of it is within
+/// these paths.
 fn compare(
     store: &OpenStore,
     (before, after): (ObjectId, ObjectId),
     step: &Step,
-) -> Result<(ChangeCount, Vec<RelPath>)> {
+    paths: &[RelPath],
+) -> Result<(ChangeCount, Vec<RelPath>, bool)> {
     let side = StoreSide::new(&store.objects);
     let old = store.objects.read_commit(&before)?.tree;
     let new = store.objects.read_commit(&after)?.tree;
@@ -158,7 +166,9 @@ fn compare(
     changes.retain(|change| !is_kept(change));
     let files = changes.iter().map(|change| change.path.clone());
     let files = files.take(NAMED_FILES).collect();
-    Ok((count(changes, &side, &side)?, files))
+    let is_asked = |change: &Change| paths.iter().any(|path| change.path.starts_with(path));
+    let is_within = changes.iter().any(is_asked);
+    Ok((count(changes, &side, &side)?, files, is_within))
 }
 
 /// For each of these steps, which come oldest first, the others that were under way at the same time.

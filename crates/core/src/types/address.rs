@@ -163,7 +163,15 @@ impl When {
         Some(Self::Day(day, time))
     }
 
-    /// The last second that is meant, in seconds since 1970. `None` beyond the calendar.
+    /// The first second that is meant, in seconds since 1970. `None` beyond the calendar.
+    pub fn first_second(&self, now: Timestamp) -> Option<i64> {
+        match self {
+            Self::Day(day, None) => Self::Day(*day, Some(Time::midnight())).last_second(now),
+            moment => moment.last_second(now),
+        }
+    }
+
+    /// The last second that is meant. A moment has one second.
     pub fn last_second(&self, now: Timestamp) -> Option<i64> {
         let zone = zone_of(now)?;
         let here = jiff::Timestamp::from_second(now.seconds).ok()?.to_zoned(zone.clone());
@@ -354,6 +362,9 @@ mod tests {
             };
             assert_eq!(when.last_second(NOW), Some(seconds), "{text:?}");
         }
+        let first = |text: &str| When::parse(text).and_then(|when| when.first_second(NOW));
+        assert_eq!(first("yesterday"), Some(TODAY - DAY));
+        assert_eq!(first("yesterday 18:00"), Some(TODAY - DAY + 18 * HOUR));
         for other in
             ["24:00", "9:0", "1:2:3", "2026-13-01", "tomorrow", "-1h", "hour", "yesterdays", "1 x"]
         {

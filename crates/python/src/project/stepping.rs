@@ -236,6 +236,7 @@ impl Project {
                 _ => TurnChoice::Named(turn),
             }),
             since: since.map(|since| since as i64),
+            ..StepChoice::default()
         };
         let steps = quietly(py, || self.with(|project| project.steps(&choice)))?;
         Ok(steps.into_iter().map(Step::from).collect())

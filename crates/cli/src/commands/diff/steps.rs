@@ -41,7 +41,7 @@ impl StepsChoiceArgs {
             agent: self.agent.clone(),
             session: self.session.clone(),
             turn: self.turn.clone().map(turn_choice),
-            since: None,
+            ..StepChoice::default()
         };
         (!choice.is_all()).then_some(choice)
     }

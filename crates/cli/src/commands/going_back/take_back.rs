@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use herma_core::steps::{StepChoice, TurnChoice};
+use herma_core::types::address::When;
 use herma_core::{Checkpoint, Project, TakeBack, TakeBackPlan};
 use herma_reversal::Conflicts;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
+use crate::filters::parse_when;
 use crate::render::patch_choice;
 use crate::render::take_back_report::{report_planned, report_taken_back};
-use crate::terminal::time;
 use crate::transcript::{Conversation, Following};
 
 /// Which steps are meant.
@@ -27,9 +28,9 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
-    /// Only steps started within the last 10m, 2h or 1d
-    #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
-    since: Option<i64>,
+    /// Only steps started since then: 10m, 2h, 15:30, yesterday
+    #[arg(long, value_name = "TIME", value_parser = parse_when)]
+    since: Option<When>,
 }
 
 impl ChoiceArgs {
@@ -48,7 +49,8 @@ impl ChoiceArgs {
             agent: self.only_agent.clone(),
             session: self.session.clone(),
             turn: self.turn.clone().map(turn_choice),
-            since: self.since.map(|length| env.now().seconds.saturating_sub(length)),
+            since: self.since.as_ref().and_then(|when| when.first_second(env.now())),
+            ..StepChoice::default()
         }
     }
 }

@@ -5,11 +5,11 @@ use herma_core::steps::StepChoice;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::going_back::take_back::turn_choice;
+use crate::filters::Filters;
 use crate::render::json::{lazy_object, list, project_json};
 use crate::render::listing::counted;
 use crate::render::step_report;
 use crate::render::step_report::step_json;
-use crate::terminal::time;
 
 /// List what agents did in this project, one tool call each, newest first
 ///
@@ -18,19 +18,12 @@ use crate::terminal::time;
 /// and redos are listed too.
 #[derive(Args, Debug)]
 pub(crate) struct StepsArgs {
-    /// Only steps of this agent
-    #[arg(long, value_name = "NAME")]
-    agent: Option<String>,
-    /// Only steps of this session
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    #[command(flatten)]
+    filters: Filters,
     /// Only steps of this prompt; without an ID, of the newest one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
-    /// Only steps started within the last 90s, 10m, 2h, 3d or 1w
-    #[arg(long, value_name = "TIME", value_parser = time::parse_length)]
-    since: Option<i64>,
     /// Also show steps that changed nothing
     #[arg(long)]
     all: bool,
@@ -48,11 +41,8 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let now = env.now();
     let choice = StepChoice {
-        numbers: Vec::new(),
-        agent: args.agent.clone(),
-        session: args.session.clone(),
         turn: args.turn.clone().map(turn_choice),
-        since: args.since.map(|length| now.seconds.saturating_sub(length)),
+        ..args.filters.steps(env, &project)?
     };
     let most = args.limit.unwrap_or(usize::MAX);
     let (steps, hidden) = project.newest_steps(&choice, most, args.all)?;

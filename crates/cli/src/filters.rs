@@ -1,0 +1,117 @@
+//! Which part of a history a list shows: the same options on every list.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use herma_core::steps::StepChoice;
+use herma_core::types::address::When;
+use herma_core::{Checkpoint, Project, State};
+
+use crate::command_env::{CommandEnv, Result};
+
+/// Which part of a history a list shows.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Filters {
+    /// Only what is not older: 10m, 2h, 3d, 15:30, yesterday, 2026-11-02
+    #[arg(long, value_name = "TIME", value_parser = parse_when)]
+    since: Option<When>,
+    /// Only what is not younger, written the same way
+    #[arg(long, value_name = "TIME", value_parser = parse_when)]
+    until: Option<When>,
+    /// Only what this agent did
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only what this session did
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only what changed this file, or something in this directory (can be repeated)
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+impl Filters {
+    /// Is anything said?
+    fn is_given(&self) -> bool {
+        let Self { since, until, agent, session, paths } = self;
+        since.is_some()
+            || until.is_some()
+            || agent.is_some()
+            || session.is_some()
+            || !paths.is_empty()
+    }
+
+    /// The checkpoints that fit, newest first, so many at most; `None` if nothing is said.
+    pub(crate) fn checkpoints(
+        &self,
+        env: &CommandEnv,
+        project: &Project,
+        most: usize,
+    ) -> Result<Option<Vec<Checkpoint>>> {
+        if !self.is_given() {
+            return Ok(None);
+        }
+        let (since, until) = self.times(env);
+        let is_said =
+            |wanted: &Option<String>, is: &Option<String>| wanted.is_none() || wanted == is;
+        let fits = |one: &Checkpoint| {
+            let seconds = one.time.seconds;
+            since.is_none_or(|since| seconds >= since)
+                && until.is_none_or(|until| seconds <= until)
+                && is_said(&self.agent, &one.facts.agent)
+                && is_said(&self.session, &one.facts.session)
+        };
+        let scope = env.project_paths(project, &self.paths)?;
+        let all = project.timeline()?;
+        let mut fitting = Vec::new();
+        for (at, one) in all.iter().enumerate().filter(|(_, one)| fits(one)) {
+            if fitting.len() == most {
+                break;
+            }
+            let is_touched = scope.is_empty()
+                || match all.get(at + 1) {
+                    Some(before) => env.ui.during(|progress| {
+                        let state = |one: &Checkpoint| State::Checkpoint(Box::new(one.clone()));
+                        let compared = project.changes(
+                            &state(before),
+                            &state(one),
+                            &scope,
+                            false,
+                            progress,
+                        )?;
+                        Ok::<_, herma_core::Error>(!compared.changes.is_empty())
+                    })?,
+                    // What came with the oldest one, nobody knows.
+                    None => false,
+                };
+            if is_touched {
+                fitting.push(one.clone());
+            }
+        }
+        Ok(Some(fitting))
+    }
+
+    /// The steps that fit.
+    pub(crate) fn steps(&self, env: &CommandEnv, project: &Project) -> Result<StepChoice> {
+        let (since, until) = self.times(env);
+        Ok(StepChoice {
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            since,
+            until,
+            paths: env.project_paths(project, &self.paths)?,
+            ..StepChoice::default()
+        })
+    }
+
+    fn times(&self, env: &CommandEnv) -> (Option<i64>, Option<i64>) {
+        let now = env.now();
+        let since = self.since.as_ref().and_then(|when| when.first_second(now));
+        (since, self.until.as_ref().and_then(|when| when.last_second(now)))
+    }
+}
+
+/// Reads a time.
+pub(crate) fn parse_when(text: &str) -> std::result::Result<When, String> {
+    let problem = "it is written like 90s, 10m, 2h, 3d, 15:30, yesterday 18:00 or 2026-11-02";
+    When::parse(text).ok_or_else(|| problem.to_owned())
+}
