@@ -202,12 +202,12 @@ const fn session_key(name: &'static str, default: Default, about: &'static str) 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     key("enabled", Default::Bool(true), "save automatically when an agent asks; `herma save` always works"),
-    cleaning_key("max_snapshots", Default::Number(200), "checkpoints kept per project; 0 is no limit"),
+    cleaning_key("max_snapshots", Default::Number(0), "checkpoints kept per project; 0 is no limit"),
     cleaning_key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),
     cleaning_key("min_free_disk_mb", Default::Number(0), "room left free on the disk; 0 is no limit"),
     key("max_file_size_mb", Default::Number(10), "larger files are left out; 0 is no limit"),
-    cleaning_key("auto_prune", Default::Bool(true), "clean up untouched and deleted projects from time to time; the limits of count, size and free disk hold without it, too"),
-    cleaning_key("retention_days", Default::Days(7), "days after which an untouched project is cleaned up; 0 or less is never"),
+    cleaning_key("auto_prune", Default::Bool(true), "thin out old history and clean up untouched and deleted projects from time to time; the limits of count, size and free disk hold without it, too"),
+    cleaning_key("retention_days", Default::Days(30), "days without a save after which a project keeps only its newest checkpoint; with 0 or less nothing goes by age"),
     cleaning_key("delete_orphans", Default::Bool(true), "clean up after projects that were deleted"),
     cleaning_key("min_interval_hours", Default::Number(24), "hours between two cleanings"),
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),

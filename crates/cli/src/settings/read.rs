@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_wrong_value_leaves_the_others_alone() {
         let loaded = load("checkpoints:\n  max_snapshots: x\n  max_file_size_mb: 3\n");
-        assert_eq!(loaded.number("max_snapshots"), 200);
+        assert_eq!(loaded.number("max_snapshots"), 0);
         assert_eq!(loaded.number("max_file_size_mb"), 3);
     }
 
