@@ -79,6 +79,16 @@ impl Key {
         Self::find_in(section, name)
     }
 
+    /// The key a person probably meant who wrote something else.
+    pub(crate) fn like(text: &str) -> Option<&'static Self> {
+        let likeness = |key: &&Self| {
+            let full = strsim::jaro_winkler(&key.full_name(), text);
+            full.max(strsim::jaro_winkler(key.name, text))
+        };
+        let alike = KEYS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        alike.filter(|key| likeness(key) >= ALIKE)
+    }
+
     /// The key with this name in this section.
     pub(crate) fn find_in(section: &str, name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
@@ -179,6 +189,9 @@ fn whole_number(value: &serde_json::Value) -> Option<i64> {
         is_whole.then_some(number as i64)
     })
 }
+
+/// Texts as alike as this are probably the same word; 1 is equal.
+const ALIKE: f64 = 0.85;
 
 /// The section about checkpoints.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
@@ -284,6 +297,20 @@ mod tests {
         assert_eq!(days.parse_words(&["-1".into()]), Some(Value::Number(-1)));
         assert_eq!(days.read(&json!("never")), None);
         assert_eq!(key("max_snapshots").parse_words(&["-1".into()]), None);
+    }
+
+    #[test]
+    fn a_key_that_was_misspelt_is_recognised() {
+        for (text, meant) in [
+            ("max_snapshot", Some("checkpoints.max_snapshots")),
+            ("checkpoints.max_snapshot", Some("checkpoints.max_snapshots")),
+            ("exlcude", Some("checkpoints.exclude")),
+            ("sessions.auto_purne", Some("sessions.auto_prune")),
+            ("nonsense", None),
+            ("", None),
+        ] {
+            assert_eq!(Key::like(text).map(Key::full_name).as_deref(), meant, "{text}");
+        }
     }
 
     #[test]
