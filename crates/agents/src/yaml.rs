@@ -67,6 +67,12 @@ impl Lines {
         self.lines[range].iter().any(|line| line.contains('#'))
     }
 
+    /// Is this line an indented comment?
+    pub fn is_indented_comment(&self, at: usize) -> bool {
+        let line = self.lines.get(at).filter(|line| line.starts_with([' ', '\t']));
+        line.is_some_and(|line| line.trim_start().starts_with('#'))
+    }
+
     /// The line with this key and indentation.
     pub fn key_at(&self, range: Range<usize>, indent: usize, key: &str) -> Option<usize> {
         range.into_iter().find(|at| {

@@ -71,6 +71,8 @@ pub(crate) struct CommandEnv {
     pub(crate) user_home: Option<PathBuf>,
     /// Did the user say which one?
     pub(crate) is_directory_given: bool,
+    /// The editor's command line, if the user named one.
+    pub(crate) editor: Option<String>,
     /// May a process in the background be started?
     background: bool,
     outer_step: Option<OuterStep>,
@@ -113,6 +115,7 @@ impl CommandEnv {
             directory,
             user_home: environment.user_home.clone(),
             is_directory_given: global.directory.is_some(),
+            editor: environment.editor.clone(),
             background: environment.background,
             outer_step: environment.outer_step.clone(),
             clock,

@@ -28,6 +28,8 @@ pub(crate) struct Environment {
     pub(crate) no_color: bool,
     /// The pager's command line; empty means none.
     pub(crate) pager: String,
+    /// The editor's command line, if the user named one.
+    pub(crate) editor: Option<String>,
     /// Are these terminals?
     pub(crate) stdin_is_terminal: bool,
     pub(crate) stdout_is_terminal: bool,
@@ -74,6 +76,10 @@ impl Environment {
             directory: std::env::current_dir().ok().or_else(herma_fs::process::deleted_directory),
             no_color: set("NO_COLOR").is_some() || is_dumb,
             pager: pager_command(std::env::var_os("HERMA_PAGER"), set("PAGER"), is_dumb),
+            editor: set("VISUAL")
+                .or_else(|| set("EDITOR"))
+                .map(|command| command.to_string_lossy().trim().to_owned())
+                .filter(|command| !command.is_empty()),
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
@@ -239,6 +245,7 @@ mod tests {
             directory: Some("/work".into()),
             no_color: true,
             pager: String::new(),
+            editor: None,
             stdin_is_terminal: false,
             stdout_is_terminal: false,
             stderr_is_terminal: false,

@@ -113,11 +113,11 @@ impl Engine {
     #[pyo3(
         signature = (
             home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=None,
-            max_total_size=None, min_free_disk=0, retention_days=7, auto_prune=true,
+            max_total_size=None, min_free_disk=0, retention_days=30, auto_prune=true,
             min_interval_hours=24, delete_orphans=true, exclude=Patterns::default(), include=Patterns::default(),
             secrets=LookForSecrets::Switch(true), lock_wait=10.0, durable=true, threads=None, background=true
         ),
-        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=7, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
+        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=30, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     #[expect(clippy::fn_params_excessive_bools, reason = "they are keywords in Python")]

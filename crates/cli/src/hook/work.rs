@@ -26,8 +26,8 @@ pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(
     if let Some(problem) = &call.problem {
         log.came(call, None, &format!("{problem}; saving all the same"));
     }
-    if !env.settings.saves_by_itself() {
-        log.came(call, None, "`checkpoints.enabled` is false: not saved");
+    if let Some(switch) = env.settings.switched_off_by() {
+        log.came(call, None, &format!("{switch}: not saved"));
         log.seen(call, "off");
         return Ok(());
     }

@@ -45,6 +45,7 @@ impl Caller {
         Self {
             environment: Environment {
                 pager: String::new(),
+                editor: None,
                 no_color: true,
                 stdin_is_terminal: false,
                 stdout_is_terminal: false,

@@ -79,6 +79,16 @@ impl Key {
         Self::find_in(section, name)
     }
 
+    /// The key a person probably meant who wrote something else.
+    pub(crate) fn like(text: &str) -> Option<&'static Self> {
+        let likeness = |key: &&Self| {
+            let full = strsim::jaro_winkler(&key.full_name(), text);
+            full.max(strsim::jaro_winkler(key.name, text))
+        };
+        let alike = KEYS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        alike.filter(|key| likeness(key) >= ALIKE)
+    }
+
     /// The key with this name in this section.
     pub(crate) fn find_in(section: &str, name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
@@ -180,6 +190,9 @@ fn whole_number(value: &serde_json::Value) -> Option<i64> {
     })
 }
 
+/// Texts as alike as this are probably the same word; 1 is equal.
+const ALIKE: f64 = 0.85;
+
 /// The section about checkpoints.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 /// The section about sessions.
@@ -202,12 +215,12 @@ const fn session_key(name: &'static str, default: Default, about: &'static str) 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[Key] = &[
     key("enabled", Default::Bool(true), "save automatically when an agent asks; `herma save` always works"),
-    cleaning_key("max_snapshots", Default::Number(200), "checkpoints kept per project; 0 is no limit"),
+    cleaning_key("max_snapshots", Default::Number(0), "checkpoints kept per project; 0 is no limit"),
     cleaning_key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),
     cleaning_key("min_free_disk_mb", Default::Number(0), "room left free on the disk; 0 is no limit"),
     key("max_file_size_mb", Default::Number(10), "larger files are left out; 0 is no limit"),
-    cleaning_key("auto_prune", Default::Bool(true), "clean up untouched and deleted projects from time to time; the limits of count, size and free disk hold without it, too"),
-    cleaning_key("retention_days", Default::Days(7), "days after which an untouched project is cleaned up; 0 or less is never"),
+    cleaning_key("auto_prune", Default::Bool(true), "thin out old history and clean up untouched and deleted projects from time to time; the limits of count, size and free disk hold without it, too"),
+    cleaning_key("retention_days", Default::Days(30), "days without a save after which a project keeps only its newest checkpoint; with 0 or less nothing goes by age"),
     cleaning_key("delete_orphans", Default::Bool(true), "clean up after projects that were deleted"),
     cleaning_key("min_interval_hours", Default::Number(24), "hours between two cleanings"),
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
@@ -284,6 +297,20 @@ mod tests {
         assert_eq!(days.parse_words(&["-1".into()]), Some(Value::Number(-1)));
         assert_eq!(days.read(&json!("never")), None);
         assert_eq!(key("max_snapshots").parse_words(&["-1".into()]), None);
+    }
+
+    #[test]
+    fn a_key_that_was_misspelt_is_recognised() {
+        for (text, meant) in [
+            ("max_snapshot", Some("checkpoints.max_snapshots")),
+            ("checkpoints.max_snapshot", Some("checkpoints.max_snapshots")),
+            ("exlcude", Some("checkpoints.exclude")),
+            ("sessions.auto_purne", Some("sessions.auto_prune")),
+            ("nonsense", None),
+            ("", None),
+        ] {
+            assert_eq!(Key::like(text).map(Key::full_name).as_deref(), meant, "{text}");
+        }
     }
 
     #[test]

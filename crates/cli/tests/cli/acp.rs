@@ -153,6 +153,17 @@ fn every_byte_passes_in_both_directions() {
 }
 
 #[test]
+fn a_session_that_wants_no_checkpoints_gets_none() {
+    let env = test_env();
+    let project = project(&env);
+    let mut session = Session::start(&env, &["--checkpoints=off"], &["python3", "-c", AGENT]);
+    assert_eq!(session.prompt(&project), serde_json::json!([]));
+    let (_, said) = session.finish();
+    assert!(said.contains("`--checkpoints` says off: nothing is saved"), "{said}");
+    assert_eq!(reasons(&project), [""; 0]);
+}
+
+#[test]
 #[allow(clippy::disallowed_methods)]
 fn a_save_that_fails_holds_nothing_up() {
     let env = test_env();
@@ -258,7 +269,7 @@ fn the_settings_can_turn_the_saves_off() {
     assert_eq!(session.prompt(&project), serde_json::json!([]));
     let (code, said) = session.finish();
     assert_eq!(code, 7);
-    assert!(said.contains("automatic saves are turned off"), "{said}");
+    assert!(said.contains("`checkpoints.enabled` is false: nothing is saved"), "{said}");
     assert_eq!(reasons(&project), [""; 0]);
 }
 

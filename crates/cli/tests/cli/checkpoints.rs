@@ -44,7 +44,7 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
     On disk: [SIZE]
     Packs: 4
     Trash: [SIZE]
-    Limits: 200 checkpoints per project, [SIZE] in all, 7 days without use
+    Kept: everything of the last 30 days of work, then one checkpoint a day for 30 days and one a week for 26 weeks, at most [SIZE] in all; a project not saved for 30 days keeps only its newest, pinned and named ones
     Last cleaning: never
     ");
     let table = status.text().lines().find(|line| line.contains("WORKDIR"));
@@ -82,7 +82,8 @@ fn status_tells_programs_the_same() {
     assert!(of("live")["own_bytes"].as_u64() > of("orphan")["own_bytes"].as_u64());
     assert_eq!(of("live")["biggest_files"][0]["path"], "cart.txt");
     assert_eq!(of("live")["biggest_files"][0]["versions"], 3);
-    assert_eq!(json["limits"]["max_snapshots"], 200);
+    assert_eq!(json["limits"]["max_snapshots"], 0);
+    assert_eq!(json["limits"]["thinning"]["whole_days"], 30);
     assert_eq!(json["packs"], 4);
     assert_eq!(json["last_cleaning"], serde_json::Value::Null);
 }

@@ -115,7 +115,7 @@ fn an_archive_past_its_time_goes_and_gives_back_what_is_no_repository() {
     let fresh = here.run(["checkpoints", "prune"]).success();
     assert!(fresh.text().contains("\nDeleted stale:   0\n"), "{fresh}");
 
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(8 * 86_400);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(31 * 86_400);
     let times = std::fs::FileTimes::new().set_modified(old);
     std::fs::File::open(&path).unwrap().set_times(times).unwrap();
     let dry = here.run(["checkpoints", "prune", "--dry-run"]).success();

@@ -125,7 +125,14 @@ fn a_session_that_wants_no_checkpoints_gets_none() {
         json(&project.run(["list", "--json"]).success())["checkpoints"].as_array().unwrap().len()
     };
     agent.sends(&["--checkpoints=off"], payload.to_string().as_bytes());
+    let mut command = project.command();
+    command.args(["hook", "claude"]).env("HERMA_CHECKPOINTS", "0").stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).bounded_spawn().unwrap();
+    let _ = child.stdin.take().unwrap().write_all(payload.to_string().as_bytes());
+    answered(child, "");
     assert_eq!(saved(), 0);
+    let log = std::fs::read_to_string(env.home().join("herma/hooks/hook.log")).unwrap();
+    assert_eq!(log.matches("says off: not saved").count(), 2, "{log}");
     agent.sends(&[], payload.to_string().as_bytes());
     assert_eq!(saved(), 1);
 }

@@ -1,5 +1,6 @@
 //! `herma checkpoints prune`.
 
+use herma_core::types::clock::{FixedClock, Timestamp};
 use herma_testkit::{TestEnv, Tree};
 
 use super::{json, random_text, test_env, without_sizes};
@@ -49,7 +50,7 @@ fn a_dry_run_shows_everything_and_changes_nothing() {
     let output = here.run(LIMIT.iter().chain(&["--dry-run"])).success();
     insta::assert_snapshot!(output, @r"
     Pruning checkpoint store…
-      retention_days:    7
+      retention_days:    30
       delete_orphans:    True
       max_total_size_mb: 500
       max_snapshots:     2
@@ -80,7 +81,7 @@ fn without_a_terminal_orphans_are_kept_and_named() {
     let output = env.work_dir("").run(LIMIT).code(3);
     insta::assert_snapshot!(without_sizes(&output), @r"
     Pruning checkpoint store…
-    retention_days: 7
+    retention_days: 30
     delete_orphans: True
     max_total_size_mb: 500
     max_snapshots: 2
@@ -249,6 +250,36 @@ fn a_clock_that_jumped_is_believed_only_when_somebody_says_so() {
 }
 
 #[test]
+fn a_dry_run_and_a_run_thin_out_the_same_and_say_by_which_rule() {
+    let env = test_env();
+    let shop = env.work_dir("shop");
+    let noon = (days_ago(0.0) / 86_400.0) as i64 * 86_400 - 12 * 3600;
+    // Forty days of work, and two saves on the oldest of them.
+    for save in std::iter::once(39).chain((0..40).rev()) {
+        shop.write("cart.txt", &format!("{save} {}", shop.exists("cart.txt")));
+        let engine = herma_core::Engine::new(herma_core::EngineOptions {
+            home: env.home(),
+            user_home: None,
+            clock: std::sync::Arc::new(FixedClock(Timestamp {
+                seconds: noon - save * 86_400,
+                nanos: 0,
+                offset_minutes: 0,
+            })),
+            settings: herma_core::Settings::default(),
+        });
+        engine.project(shop.path()).unwrap().save("a day").unwrap();
+    }
+    let dry = shop.run(["checkpoints", "prune", "--dry-run"]).success();
+    let line = "/shop: 1 checkpoint, the older history is thinned out\n";
+    assert!(dry.text().contains(line), "{dry}");
+    let planned = json(&shop.run(["checkpoints", "prune", "--dry-run", "--json"]).success());
+    assert_eq!(planned["dropped"][0]["rule"], "thinned");
+    let done = json(&shop.run(["checkpoints", "prune", "--json"]).success());
+    assert_eq!(done["dropped"], planned["dropped"]);
+    assert_eq!(counts(&env), [40]);
+}
+
+#[test]
 fn negative_days_turn_the_age_rule_off() {
     let env = test_env();
     let shop = env.work_dir("shop").files([("a.txt", "one\n")]);
@@ -256,6 +287,7 @@ fn negative_days_turn_the_age_rule_off() {
     shop.run(["config", "set", "retention_days", "-1"]).success();
     let json = json(&shop.run(["checkpoints", "prune", "--json"]).success());
     assert_eq!(json["limits"]["retention_days"], 0);
+    assert_eq!(json["limits"]["thinning"], serde_json::Value::Null);
     let text = shop.run(["checkpoints", "prune", "--retention-days", "-5"]);
     assert!(text.success().text().contains("\n  retention_days:    -5\n"));
     let status = shop.run(["checkpoints"]).success();

@@ -202,6 +202,7 @@ fn exceeds(most: usize, checkpoints: usize) -> bool {
 fn automatic_limits(keeping: &Keeping, limit: u64, by_age: bool, is_near: bool) -> Limits {
     let mut limits = Limits::of(keeping, Some(limit));
     limits.retention_days = limits.retention_days.filter(|_| by_age);
+    limits.thinning = limits.thinning.filter(|_| by_age);
     // Nothing that lives gives up anything for what was deleted long ago.
     if (by_age || is_near && keeping.auto_prune) && keeping.delete_orphans {
         // Somebody may have moved it, and want its history at the new place.

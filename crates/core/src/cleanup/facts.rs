@@ -1,10 +1,9 @@
 //! What the store holds, gathered before anything is decided.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use herma_store::layout::StoreDirs;
-use herma_store::object::commit::Commit;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, ProjectId};
 
@@ -21,6 +20,7 @@ use crate::error::Result;
 use crate::records::step::log::StepLog;
 use crate::restore::interrupted::records_of;
 use crate::steps::recording::open_steps;
+use crate::types::checkpoint::Facts;
 use crate::types::message::Message;
 
 /// Everything the rules are told about a store.
@@ -86,6 +86,8 @@ pub struct CheckpointFacts {
     pub named: bool,
     /// Does an interrupted restore or the next undo need it?
     pub in_use: bool,
+    /// Did a user's prompt begin or end in this state?
+    pub at_prompt: bool,
     /// Can it be read: its commit, its top directory and its receipt? Not everything below is looked at.
     pub readable: bool,
 }
@@ -164,13 +166,16 @@ pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
     let identity = store.identity(&id);
     let workdir = identity.workdir();
     let presence = presence::presence(workdir.as_deref(), &identity.places());
-    let mut time = 0;
+    let (mut time, mut prompts) = (0, Vec::new());
     let facts = |entry: &Entry| {
         let commit = store.objects.read_commit(&entry.id).ok();
         // One that cannot be read counts as old as the one before it.
         if let Some(commit) = &commit {
             time = commit.author.seconds;
         }
+        let message = commit.as_ref().map(|commit| Message::parse(&commit.message));
+        let extra = message.as_ref().and_then(|message| message.extra);
+        prompts.push(message.and_then(|message| OfPrompt::of(message.facts)));
         CheckpointFacts {
             sequence: entry.number,
             place: entry.place,
@@ -179,26 +184,61 @@ pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
             pinned: labels.is_pinned(entry.number),
             named: labels.names_of(&entry.id).next().is_some(),
             in_use: in_use.contains(&entry.id),
-            readable: commit.is_some_and(|commit| is_readable(&store.objects, &commit)),
+            at_prompt: false,
+            readable: commit.is_some_and(|commit| is_readable(&store.objects, commit.tree, extra)),
         }
     };
+    let mut checkpoints: Vec<_> = history.entries.iter().map(facts).collect();
+    for index in prompt_boundaries(&prompts) {
+        checkpoints[index].at_prompt = true;
+    }
     Ok(ProjectFacts {
         workdir,
         presence,
         last_touch: identity.last_touch(),
         missing_since: identity.missing_since(),
         asked_snapshots: identity.asked().max_snapshots,
-        checkpoints: history.entries.iter().map(facts).collect(),
+        checkpoints,
         id,
     })
 }
 
 /// Can the top directory and the receipt be read? Whatever keeps them from being read counts: the worst
 /// that comes of it is that one more checkpoint stays.
-fn is_readable(objects: &Objects, commit: &Commit) -> bool {
-    let extra = Message::parse(&commit.message).extra;
-    let mut trees = std::iter::once(commit.tree).chain(extra);
+fn is_readable(objects: &Objects, tree: ObjectId, extra: Option<ObjectId>) -> bool {
+    let mut trees = std::iter::once(tree).chain(extra);
     trees.all(|tree| objects.read_tree(&tree).is_ok())
+}
+
+/// The prompt a checkpoint was taken in, as its commit says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OfPrompt {
+    session: String,
+    turn: String,
+    is_of_tool: bool,
+}
+
+impl OfPrompt {
+    fn of(facts: Facts) -> Option<Self> {
+        let is_of_tool = facts.tool.is_some();
+        Some(Self { session: facts.session?, turn: facts.turn?, is_of_tool })
+    }
+}
+
+/// In which of these states, oldest first, a prompt began or ended. It began in the one that was saved for it before any
+/// tool was, or in the one before its first, because a state that is there already is not saved again. It ended in its
+/// last.
+fn prompt_boundaries(prompts: &[Option<OfPrompt>]) -> BTreeSet<usize> {
+    let (mut last, mut found) = (HashMap::new(), BTreeSet::new());
+    for (index, prompt) in prompts.iter().enumerate() {
+        let Some(prompt) = prompt else { continue };
+        if last.insert((&prompt.session, &prompt.turn), index).is_none() {
+            let began = index.checked_sub(usize::from(prompt.is_of_tool));
+            found.extend(began);
+        }
+    }
+    found.extend(last.into_values());
+    found
 }
 
 /// What an interrupted restore, or the next undo or redo, goes to, and what steps that are under way began
@@ -219,3 +259,7 @@ fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>> {
     }
     Ok(ids)
 }
+
+#[cfg(test)]
+#[path = "tests/prompts.rs"]
+mod prompts_tests;

@@ -14,19 +14,20 @@ use super::holdings::Shares;
 use super::notes::{Note, Over, Protection};
 use super::{bytes, rules};
 use crate::error::Result;
-use crate::types::settings::Keeping;
+use crate::types::settings::{Keeping, Thinning};
 
 /// The limits a store is kept within. `None` and zero both turn a limit off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Checkpoints per project (`max_snapshots`). A project for which more was asked keeps more.
+    /// Checkpoints per project (`max_snapshots`). A project for which more was asked keeps more. If nobody set it, what
+    /// was asked for a project applies to it alone.
     pub max_snapshots: Option<usize>,
-    /// Did nobody set that number? Then what was asked for a project applies to it, even if it is less.
-    pub is_usual: bool,
     /// The one project whose checkpoints are counted, by that number and no other; `None` is all of them.
     pub project: Option<ProjectId>,
     /// Days after which a project that was not saved loses its older checkpoints (`retention_days`).
     pub retention_days: Option<u32>,
+    /// How densely projects in use are kept.
+    pub thinning: Option<Thinning>,
     /// Bytes of the whole store (`max_total_size_mb`).
     pub max_total_bytes: Option<u64>,
     /// Bytes that stay free on the store's disk (`min_free_disk_mb`).
@@ -39,10 +40,10 @@ impl Limits {
     /// What the settings say, but for projects that were deleted.
     pub fn of(keeping: &Keeping, max_total_bytes: Option<u64>) -> Self {
         Self {
-            max_snapshots: Some(keeping.usual_snapshots()),
-            is_usual: keeping.max_snapshots.is_none(),
+            max_snapshots: keeping.max_snapshots,
             project: None,
             retention_days: Some(keeping.retention_days),
+            thinning: keeping.thinning(),
             max_total_bytes,
             min_free_bytes: Some(keeping.min_free_disk),
             orphans: Orphans::Keep,
@@ -51,12 +52,11 @@ impl Limits {
 
     /// How many checkpoints this project may have; 0 is no limit.
     pub fn snapshots_of(&self, project: &ProjectId, asked: Option<usize>) -> usize {
-        let Some(most) = self.max_snapshots else { return 0 };
-        match (&self.project, asked) {
-            (Some(only), _) if only != project => 0,
-            (Some(_), _) | (None, None) => most,
-            (None, Some(asked)) if self.is_usual => asked,
-            (None, Some(asked)) => larger(most, asked),
+        match (&self.project, self.max_snapshots, asked) {
+            (Some(only), ..) if only != project => 0,
+            (Some(_), most, _) | (None, most, None) => most.unwrap_or(0),
+            (None, None, Some(asked)) => asked,
+            (None, Some(most), Some(asked)) => larger(most, asked),
         }
     }
 }
@@ -133,6 +133,8 @@ pub enum Rule {
     Orphan,
     /// Its project was not used for longer than `retention_days`.
     Stale,
+    /// It is from days and weeks long past, of which one each stays.
+    Thinned,
     /// Its project has more than `max_snapshots`.
     Count,
     /// The store is larger than `max_total_size_mb`.
@@ -147,6 +149,7 @@ impl Rule {
         match self {
             Self::Orphan => "orphan",
             Self::Stale => "stale",
+            Self::Thinned => "thinned",
             Self::Count => "count",
             Self::TotalSize => "total-size",
             Self::FreeDisk => "free-disk",
@@ -159,6 +162,7 @@ impl fmt::Display for Rule {
         f.write_str(match self {
             Self::Orphan => "the project was deleted",
             Self::Stale => "the project was not used for a long time",
+            Self::Thinned => "the older history is thinned out",
             Self::Count => "the project has too many checkpoints",
             Self::TotalSize => "the store is over its size limit",
             Self::FreeDisk => "the disk is nearly full",
@@ -181,6 +185,7 @@ pub fn plan(facts: &StoreFacts, limits: &Limits, holdings: Holdings<'_>) -> Resu
     // Only a deleted project that is given up loses its newest checkpoint.
     rules::keep_newest(&mut draft);
     rules::give_up_unused(&mut draft, limits.retention_days);
+    rules::thin_out(&mut draft, limits.thinning);
     rules::keep_count(&mut draft, limits);
     let (bytes_after, over) = bytes::apply(&mut draft, facts, limits, holdings)?;
     let mut notes = draft.notes;

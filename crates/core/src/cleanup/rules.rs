@@ -11,13 +11,15 @@
 //! 3. A project that was not used for a long time gives up its older checkpoints. Age is counted per project, from its
 //!    last save, as in Hermes; an old checkpoint of a project in use is not old. The rule rests on the clock more than
 //!    any other, so it waits while the clock is doubtful, and asks the checkpoints whether the record can be right.
-//! 4. A project keeps so many checkpoints. Protected ones count, so the limit is the length of the list a person sees;
-//!    only if more are protected than it allows does the list stay longer.
+//! 4. A project in use keeps its history densely as far as somebody may still remember it, and sparsely before that:
+//!    [`thin_out`].
+//! 5. A project keeps so many checkpoints, if somebody set how many. Protected ones count, so the limit is the length of
+//!    the list a person sees; only if more are protected than it allows does the list stay longer.
 //!
 //! # Dense now, sparse later
 //!
-//! Nothing is thinned out that no limit requires. Where a limit requires something to go, a project
-//! gives up first what lies close to something newer:
+//! Where a limit of count, size or disk requires something to go, a project gives up first what lies close to something
+//! newer:
 //!
 //! * everything of the last hour is kept,
 //! * of the last day, the last checkpoint of each hour,
@@ -33,13 +35,17 @@
 //! no later than the next newer one, and none is later than now. With a clock that is not believed
 //! nothing is thinned out, and the oldest go.
 
+use std::collections::{BTreeMap, HashMap};
+
 use herma_store::ProjectId;
 
 use super::clock::Trust;
+use super::facts::CheckpointFacts;
 use super::notes::{Note, Protection};
 use super::plan::{Draft, LastUse, Limits, Orphans, ProjectDraft, Rule};
 use super::presence::{Doubt, Presence};
 use super::{DAY, HOUR};
+use crate::types::settings::Thinning;
 
 /// Marks the newest of every project that the rule for deleted ones has not given up.
 pub(super) fn keep_newest(draft: &mut Draft<'_>) {
@@ -153,6 +159,74 @@ pub(super) fn note_wrong_dates(draft: &mut Draft<'_>) {
     }
 }
 
+/// Thins out the older history of projects in use.
+///
+/// Everything of the newest days of work stays; of each of the days before, and then of each of the weeks before, one
+/// checkpoint; what lies further back goes. The one that stays is the newest in which a user's prompt began or ended, else
+/// the newest; one that cannot be read only if none can. Protected ones stay besides: a name costs no other its place.
+///
+/// A **day of work** is a date (UTC) on which the project was saved, and has checkpoints left. Days are counted, not the time
+/// that passed: nobody loses history by being away. They stand in the order of their newest checkpoint, so
+/// a save with a wrong date makes a day of its own and moves no other. A **week of work** is a week from Monday with such
+/// days, of those that are no longer counted by the day.
+pub(super) fn thin_out(draft: &mut Draft<'_>, thinning: Option<Thinning>) {
+    let Some(thinning) = thinning.filter(|_| draft.clock.is_trusted()) else { return };
+    for project in &mut draft.projects {
+        for (place, indexes) in places(project, &thinning) {
+            let worth = |index: &usize| {
+                let CheckpointFacts { readable, at_prompt, .. } = project.checkpoints[*index].facts;
+                (*readable, *at_prompt, *index)
+            };
+            let stays =
+                indexes.iter().copied().max_by_key(worth).filter(|_| place != Place::Beyond);
+            for index in indexes.into_iter().filter(|index| Some(*index) != stays) {
+                let checkpoint = &mut project.checkpoints[index];
+                if checkpoint.is_free() {
+                    checkpoint.dropped = Some(Rule::Thinned);
+                }
+            }
+        }
+    }
+}
+
+/// Where a checkpoint stands that is not among those of which everything stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// On a day of work, the newest being 0.
+    Day(usize),
+    /// In a week of work, the newest being 0.
+    Week(usize),
+    /// Further back.
+    Beyond,
+}
+
+/// The checkpoints on the days and in the weeks of work of which one stays each, and beyond them.
+fn places(project: &ProjectDraft<'_>, thinning: &Thinning) -> BTreeMap<Place, Vec<usize>> {
+    let (mut days, mut weeks) = (HashMap::new(), HashMap::new());
+    let mut places: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    let single_days = thinning.whole_days.saturating_add(thinning.daily);
+    for (index, checkpoint) in project.checkpoints.iter().enumerate().rev() {
+        let date = checkpoint.facts.time.div_euclid(DAY as i64);
+        let day = nth(&mut days, date);
+        let place = if day < thinning.whole_days {
+            continue;
+        } else if day < single_days {
+            Place::Day(day)
+        } else {
+            let week = nth(&mut weeks, (date + MONDAY_OF_1970).div_euclid(7));
+            if week < thinning.weekly { Place::Week(week) } else { Place::Beyond }
+        };
+        places.entry(place).or_default().push(index);
+    }
+    places
+}
+
+/// How many others were met before this one.
+fn nth(met: &mut HashMap<i64, usize>, one: i64) -> usize {
+    let next = met.len();
+    *met.entry(one).or_insert(next)
+}
+
 /// Drops what is too many for each project.
 pub(super) fn keep_count(draft: &mut Draft<'_>, limits: &Limits) {
     for project in &mut draft.projects {
@@ -177,8 +251,8 @@ pub(super) fn keep_count(draft: &mut Draft<'_>, limits: &Limits) {
 }
 
 const WEEK: f64 = 7.0 * DAY;
-/// 1970 began on a Thursday, three days after a Monday.
-const MONDAY: f64 = 3.0 * DAY;
+/// 1970 began on a Thursday, so many days after a Monday.
+const MONDAY_OF_1970: i64 = 3;
 
 /// The order in which a project gives up what is not protected, as indexes into its checkpoints.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -230,7 +304,7 @@ fn share_a_place(time: f64, newer: f64, now: f64) -> bool {
     } else if age <= WEEK {
         same(time, newer, 0.0, DAY)
     } else {
-        same(time, newer, MONDAY, WEEK)
+        same(time, newer, MONDAY_OF_1970 as f64 * DAY, WEEK)
     }
 }
 
@@ -249,6 +323,10 @@ mod orphans_tests;
 #[cfg(test)]
 #[path = "tests/age.rs"]
 mod age_tests;
+
+#[cfg(test)]
+#[path = "tests/reach.rs"]
+mod reach_tests;
 
 #[cfg(test)]
 #[path = "tests/count.rs"]

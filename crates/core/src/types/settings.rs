@@ -46,7 +46,8 @@ pub struct Keeping {
     pub max_total_size: Option<u64>,
     /// How many bytes of the disk are to be left free; 0 is no limit.
     pub min_free_disk: u64,
-    /// For how many days a project that is no longer saved keeps its older checkpoints; 0 is for ever.
+    /// For how many days a project that is no longer saved keeps its older checkpoints; 0 is for ever, and then
+    /// nothing else goes by age either.
     pub retention_days: u32,
     /// Clean up by age from time to time?
     pub auto_prune: bool,
@@ -57,9 +58,11 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// How many checkpoints a project may have where nothing was asked for it.
-    pub fn usual_snapshots(&self) -> usize {
-        self.max_snapshots.unwrap_or(200)
+    /// How densely a project in use is kept; `None` if nothing goes by age.
+    pub fn thinning(&self) -> Option<Thinning> {
+        let usual = Thinning::default();
+        let whole_days = usual.whole_days.max(self.retention_days as usize);
+        (self.retention_days > 0).then_some(Thinning { whole_days, ..usual })
     }
 
     /// How many bytes the store may have; `asked` is the largest number anybody asked for, where 0 is no limit.
@@ -74,11 +77,29 @@ impl Default for Keeping {
             max_snapshots: None,
             max_total_size: None,
             min_free_disk: 0,
-            retention_days: 7,
+            retention_days: 30,
             auto_prune: true,
             min_interval_hours: 24,
             delete_orphans: true,
         }
+    }
+}
+
+/// How densely the history of a project in use is kept, and how far it reaches back: a count of days and weeks in
+/// which the project was saved, the newest first. What lies further back goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thinning {
+    /// Days of which everything stays.
+    pub whole_days: usize,
+    /// Days before those, of which one checkpoint stays each.
+    pub daily: usize,
+    /// Weeks before those, of which one checkpoint stays each.
+    pub weekly: usize,
+}
+
+impl Default for Thinning {
+    fn default() -> Self {
+        Self { whole_days: 30, daily: 30, weekly: 26 }
     }
 }
 

@@ -1,19 +1,22 @@
 //! Keeping and cleaning: limits, collection, and what must never be lost to them.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use herma_core::cleanup::{CleanRequest, Cleaned, Due, Limits, Orphans, Rule};
 use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::steps::StepChoice;
+use herma_core::types::checkpoint::Facts;
 use herma_core::types::settings::Keeping;
 use herma_core::{SaveOptions, Settings};
+use herma_fs::publish::Durability;
 use herma_store::gc::Thoroughness;
 use herma_testkit::random::Random;
 
-use super::project::TestProject;
-use super::upkeep::{DAY, packs, with_clock};
+use super::project::{TestProject, engine_with_clock};
+use super::upkeep::{DAY, HOUR, HandClock, START, maintain, packs, with_clock};
 
 /// What every store keeps for a full disk.
 const RESERVE: u64 = 64 << 10;
@@ -261,6 +264,72 @@ fn a_save_says_that_cleaning_is_due_once_a_quarter_more_are_kept_than_may_be() {
             .collect();
         let last = (pinned == 0).then_some(Due::Count);
         assert_eq!(dues, [None, None, None, None, None, last], "what is pinned stays anyway");
+    }
+}
+
+/// Two months of work on five days a week: a prompt each day, two edits for it, and a save by hand at night.
+fn two_months_of_work() -> (TestProject, Arc<HandClock>) {
+    let (p, clock) = with_clock(Settings { durability: Durability::Cache, ..Settings::default() });
+    for day in (0..84).filter(|day| day % 7 < 5) {
+        let facts = |tool: Option<&str>| {
+            let [session, turn, tool] =
+                [Some("s"), Some(&*day.to_string()), tool].map(|text| text.map(str::to_owned));
+            Facts::of(None, session, turn, tool)
+        };
+        let saves = [
+            ("prompt", facts(None)),
+            ("edit", facts(Some("Edit"))),
+            ("done", facts(Some("Edit"))),
+            ("night", Facts::default()),
+        ];
+        for (hour, (reason, facts)) in (0..).zip(saves) {
+            clock.set(START + day * DAY + hour * HOUR);
+            p.write("a", format!("{reason} {day}"));
+            let reason = format!("{reason} {day}").into();
+            let options = SaveOptions { reason, facts, ..SaveOptions::default() };
+            p.project().save_with(&options, &NoProgress).unwrap();
+        }
+    }
+    (p, clock)
+}
+
+#[test]
+fn after_two_months_of_work_the_last_thirty_days_are_whole_and_each_before_has_the_end_of_its_prompt()
+ {
+    let (p, clock) = two_months_of_work();
+    let request = CleanRequest {
+        limits: Limits::of(&Keeping::default(), None),
+        attended: true,
+        clock_is_right: false,
+    };
+    let (_, plan) = p.engine.plan_cleaning(&request, &NoProgress).unwrap();
+    let cleaned = maintain(&p);
+    assert_eq!(cleaned.dropped, plan.drops, "a dry run says the same");
+    assert!(plan.drops.iter().all(|dropped| dropped.rule == Rule::Thinned));
+    let mut left: Vec<String> = p.list().iter().map(|c| c.reason.to_string()).collect();
+    let thinned = left.split_off(30 * 4);
+    assert!(left.ends_with(&["prompt 42".to_owned()]), "six weeks of five days: {left:?}");
+    assert!(thinned.iter().all(|reason| reason.starts_with("done ")), "{thinned:?}");
+    assert_eq!(thinned.len(), 30);
+    clock.advance(25 * HOUR);
+    assert_eq!(maintain(&p).dropped, [], "nothing was saved since");
+    clock.advance(28 * DAY);
+    assert_eq!(maintain(&p).dropped, [], "away for four weeks");
+    clock.advance(3 * DAY);
+    assert_eq!(maintain(&p).dropped.len(), 149, "not saved for 30 days");
+    p.fsck();
+}
+
+#[test]
+fn nothing_goes_by_age_where_the_settings_say_so() {
+    for keeping in [
+        Keeping { retention_days: 0, ..Keeping::default() },
+        Keeping { auto_prune: false, ..Keeping::default() },
+    ] {
+        let (mut p, clock) = two_months_of_work();
+        let settings = Settings { keeping, ..Settings::default() };
+        p.engine = engine_with_clock(&p.home(), None, settings, clock as _);
+        assert_eq!(maintain(&p).dropped, []);
     }
 }
 

@@ -88,7 +88,7 @@ fn projects_gone_with_all_their_parents_are_reclaimed_and_live_ones_not_squeezed
     assert_eq!(first.dropped, [], "for leftovers no live project gives up anything");
     assert!(first.over.is_some());
     // Found missing, and left alone for long after that.
-    clock.advance(6 * DAY);
+    clock.advance(29 * DAY);
     work(1);
     assert_eq!(maintain().dropped, []);
     clock.advance(8 * DAY);

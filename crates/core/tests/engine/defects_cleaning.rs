@@ -135,7 +135,7 @@ fn an_idle_project_keeps_its_newest_checkpoint_and_what_was_pinned_or_named() {
         p.save(&day.to_string());
         maintain(&p);
         let expected: &[&str] = match day {
-            0..7 => &["0", "1", "2", "3", "4", "5"],
+            0..30 => &["0", "1", "2", "3", "4", "5"],
             _ => &["1", "2", "5"],
         };
         assert_eq!(reasons_at(&p, &idle), expected, "day {day}");

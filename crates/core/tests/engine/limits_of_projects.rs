@@ -79,7 +79,7 @@ fn a_limit_of_one_caller_does_not_cut_twenty_other_projects() {
 
 #[test]
 fn without_settings_each_project_goes_by_what_was_asked_for_it() {
-    crowd(None, |asked| asked.unwrap_or(200));
+    crowd(None, |asked| asked.unwrap_or(0));
 }
 
 #[test]

@@ -735,7 +735,7 @@ class Engine:
         max_snapshots: Optional[int] = None,
         max_total_size: Optional[int] = None,
         min_free_disk: int = 0,
-        retention_days: int = 7,
+        retention_days: int = 30,
         auto_prune: bool = True,
         min_interval_hours: int = 24,
         delete_orphans: bool = True,

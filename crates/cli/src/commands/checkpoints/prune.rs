@@ -23,13 +23,14 @@ const DAY: f64 = 86_400.0;
 /// keeps more.
 #[derive(Args, Debug)]
 pub(super) struct PruneArgs {
-    /// Days without a save after which a project loses its older checkpoints; 0 or less is never [default: 7]
+    /// Days without a save after which a project loses its older checkpoints; with 0 or less nothing goes by age
+    /// [default: 30]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     retention_days: Option<i64>,
     /// Megabytes the store may have; 0 is no limit [default: 500]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_size_mb: Option<u64>,
-    /// Checkpoints each project may have; 0 is no limit [default: 200]
+    /// Checkpoints each project may have; 0 is no limit [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_snapshots: Option<usize>,
     /// Keep the checkpoints of projects that were deleted
@@ -107,7 +108,7 @@ impl Prune<'_> {
         writeln!(out, "  retention_days:    {days}")?;
         writeln!(out, "  delete_orphans:    {word}")?;
         writeln!(out, "  max_total_size_mb: {}", keeping.max_total_size.unwrap_or(0) >> 20)?;
-        writeln!(out, "  max_snapshots:     {}", keeping.usual_snapshots())?;
+        writeln!(out, "  max_snapshots:     {}", keeping.max_snapshots.unwrap_or(0))?;
         writeln!(out)?;
         Ok(out.finish()?)
     }

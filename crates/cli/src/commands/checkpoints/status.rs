@@ -175,7 +175,7 @@ fn write_disk(
     writeln!(out, "\nOn disk:         {}", size(status.store_disk_bytes))?;
     writeln!(out, "Packs:           {}", status.packs)?;
     writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
-    writeln!(out, "Limits:          {}", limits::in_words(&keeping(env, status)))?;
+    writeln!(out, "Kept:            {}", limits::in_words(&keeping(env, status)))?;
     let Some(record) = &status.last_cleaning else {
         return writeln!(out, "Last cleaning:   never");
     };

@@ -19,7 +19,8 @@ fn an_empty_store_has_an_empty_plan() {
 
 #[test]
 fn every_rule_says_why() {
-    let rules = [Rule::Orphan, Rule::Stale, Rule::Count, Rule::TotalSize, Rule::FreeDisk];
+    let rules =
+        [Rule::Orphan, Rule::Stale, Rule::Thinned, Rule::Count, Rule::TotalSize, Rule::FreeDisk];
     for rule in rules {
         let said = rule.to_string();
         assert!(said.starts_with("the ") && !said.ends_with('.'), "{said}");

@@ -10,6 +10,7 @@ use super::holdings::Shares;
 use super::{
     CheckpointFacts, DAY, Limits, Note, Orphans, Plan, Presence, ProjectFacts, StoreFacts, plan,
 };
+use crate::types::settings::Thinning;
 
 /// Which checkpoint of which project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,6 +69,7 @@ impl Store {
             pinned: false,
             named: false,
             in_use: false,
+            at_prompt: false,
             readable: true,
         });
         self.facts.projects.push(ProjectFacts {
@@ -120,6 +122,11 @@ impl Store {
 
     pub(super) fn keep_days(mut self, days: u32) -> Self {
         self.limits.retention_days = Some(days);
+        self
+    }
+
+    pub(super) fn thin_out(mut self, whole_days: usize, daily: usize, weekly: usize) -> Self {
+        self.limits.thinning = Some(Thinning { whole_days, daily, weekly });
         self
     }
 

@@ -55,8 +55,8 @@ impl Saver {
         agent: Option<String>,
         time_limit: Duration,
     ) -> Self {
-        if !env.settings.saves_by_itself() {
-            env.ui.warning("automatic saves are turned off in the settings; nothing is saved");
+        if let Some(switch) = env.settings.switched_off_by() {
+            env.ui.warning(format_args!("{switch}: nothing is saved"));
             return Self { jobs: None, env: Arc::clone(env), time_limit, told: Arc::default() };
         }
         let told = Arc::<Told>::default();
