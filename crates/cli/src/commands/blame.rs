@@ -1,6 +1,7 @@
 //! `herma blame`
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +10,7 @@ use herma_core::{Blame, BlameLine};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, warn_of_gaps};
 use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
-use crate::render::listing::in_columns;
+use crate::render::listing::{counted, in_columns};
 use crate::render::patch_lines::visible;
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, json};
@@ -25,27 +26,68 @@ use crate::terminal::{Label, Ui, time};
 pub(crate) struct BlameArgs {
     /// The file
     file: PathBuf,
+    /// Only these lines: 5, 5-10, or 5,+3 (three lines from 5 on)
+    #[arg(short = 'L', long = "lines", value_name = "LINES", value_parser = parse_lines)]
+    lines: Option<Lines>,
+}
+
+/// Some lines of a file, counted from 1.
+type Lines = RangeInclusive<usize>;
+
+/// Reads which lines are meant.
+fn parse_lines(text: &str) -> std::result::Result<Lines, String> {
+    let problem = || "it is written like 5, 5-10 or 5,+3".to_owned();
+    let number = |digits: &str| digits.parse().ok().filter(|n: &usize| *n > 0).ok_or_else(problem);
+    let (first, last) = match text.split_once([',', '-']) {
+        None => (number(text)?, number(text)?),
+        Some((first, last)) => match last.strip_prefix('+') {
+            Some(count) => (number(first)?, number(first)?.saturating_add(number(count)? - 1)),
+            None => (number(first)?, number(last)?),
+        },
+    };
+    if first <= last { Ok(first..=last) } else { Err(problem()) }
 }
 
 pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
-    let blame = env.ui.during(|progress| project.blame(&path, progress))?;
+    let mut blame = env.ui.during(|progress| project.blame(&path, progress))?;
+    let all = blame.lines.len();
+    let first = args.lines.as_ref().map_or(1, |lines| *lines.start());
+    if let Some(lines) = &args.lines {
+        only(&mut blame, lines);
+    }
     let outcome = warn_of_gaps(env, &project)?;
     let json = lazy_object! {
         schema: "herma.blame/1",
         project: project_json(&project),
         #[serde(flatten)]
         path: PathJson::new(path.as_bytes()),
-        lines: list(blame.lines.iter().zip(1..).map(line_json)),
+        lines: list(blame.lines.iter().zip(first..).map(line_json)),
         steps: list(blame.steps.iter().map(named_step_json)),
     };
-    env.ui.answer(json, |out| write_lines(out, &env.ui, &blame))?;
+    env.ui.answer(json, |out| write_lines(out, &env.ui, &blame, first))?;
     explain_steps(&env.ui, &blame.steps);
-    if blame.lines.is_empty() {
-        env.ui.status("The file is empty.");
+    match all {
+        0 => env.ui.status("The file is empty."),
+        _ if blame.lines.is_empty() => {
+            env.ui.status(format_args!("The file has {}.", counted(all, "line")));
+        }
+        _ => {}
     }
     Ok(outcome)
+}
+
+/// Leaves only these lines, and the steps they are from.
+fn only(blame: &mut Blame, lines: &Lines) {
+    let mut number = 0;
+    blame.lines.retain(|_| {
+        number += 1;
+        lines.contains(&number)
+    });
+    let named =
+        |step: u64| blame.lines.iter().any(|line| line.origin.author.steps().contains(&step));
+    blame.steps.retain(|step| named(step.number));
 }
 
 fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {
@@ -65,7 +107,7 @@ fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {
 }
 
 /// Prints the lines behind what is known about them; columns that would be empty are left away.
-fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame) -> std::io::Result<()> {
+fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame, first: usize) -> std::io::Result<()> {
     let rows: Vec<[String; 4]> = blame
         .lines
         .iter()
@@ -74,9 +116,10 @@ fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame) -> std::io::Result<(
             [who, agent, turn, authors::when(line.origin.time)]
         })
         .collect();
-    let digits = rows.len().to_string().len();
+    let digits = (first + rows.len()).saturating_sub(1).to_string().len();
     let labels = [Label::Number, Label::Name, Label::Faint, Label::Faint];
-    for ((line, who), number) in blame.lines.iter().zip(in_columns(ui, labels, &rows)).zip(1..) {
+    for ((line, who), number) in blame.lines.iter().zip(in_columns(ui, labels, &rows)).zip(first..)
+    {
         write!(out, "{who}{number:>digits$}")?;
         let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
         if !text.is_empty() {

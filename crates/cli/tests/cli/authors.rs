@@ -102,6 +102,26 @@ fn every_line_is_shown_behind_its_author() {
 }
 
 #[test]
+fn some_lines_are_shown_with_their_own_numbers_and_steps() {
+    let env = test_env();
+    let project = shared(&env);
+    let output = project.run(["blame", "cart.py", "-L", "3-4"]).success();
+    insta::assert_snapshot!(output, @r"
+    hand     [TIME]  3  # in cents
+    earlier  [TIME]  4  def total(items):
+    ");
+    for lines in ["6,+2", "6-7", "6,7"] {
+        let blame = json(&project.run(["blame", "--json", "cart.py", "-L", lines]).success());
+        let numbers: Vec<_> =
+            blame["lines"].as_array().unwrap().iter().map(|l| &l["number"]).collect();
+        assert_eq!(numbers, [6, 7]);
+        assert_eq!(blame["steps"].as_array().unwrap().len(), 1);
+    }
+    let beyond = project.run(["blame", "cart.py", "-L", "99"]).success();
+    assert!(beyond.error_text().contains("The file has 8 lines."), "{beyond}");
+}
+
+#[test]
 fn every_version_is_listed_with_its_step() {
     let env = test_env();
     let project = shared(&env);
@@ -219,4 +239,5 @@ fn what_has_no_lines_or_is_not_there_is_said_so() {
     let history = project.run(["history", "text"]).success();
     assert!(history.text().contains("removed"), "{history}");
     project.run(["blame"]).code(2);
+    project.run(["blame", "text", "-L", "5-4"]).code(2);
 }

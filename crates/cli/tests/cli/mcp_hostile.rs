@@ -77,7 +77,7 @@ fn parameters_of_the_wrong_kind_are_refused() {
         ("herma_restore", json!({"checkpoint": 1, "paths": null})),
         ("herma_restore", json!({"checkpoint": 1, "paths": [""]})),
         ("herma_plan_restore", json!({"checkpoint": 1, "paths": []})),
-        ("herma_restore", json!({"since": "yesterday"})),
+        ("herma_restore", json!({"since": "tomorrow"})),
         ("herma_undo", json!({"steps": ["1"]})),
         ("herma_undo", json!({"steps": []})),
         ("herma_undo", json!({"paths": []})),
