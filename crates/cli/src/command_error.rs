@@ -241,7 +241,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             new.with_hint("`herma history FILE` lists its versions, without their lines.")
         }
         Error::Authorship(AuthorshipError::LeftOut { .. }) => new.with_hint(
-            "`herma show 1` lists what is left out; `.hermaignore` can take it in again.",
+            "`herma show @` lists what is left out; `.hermaignore` can take it in again.",
         ),
         Error::Fs(error) if error.is_full() => {
             new.with_hint("The disk is full: free some space and run the command again.")

@@ -2,9 +2,13 @@
 
 use std::io::Write;
 
+use herma_agents::Agent;
+use herma_agents::install::Scope;
 use herma_core::Error;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::commands::agents::install::places;
+use crate::commands::agents::install::state::AgentState;
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
 use crate::terminal::shown;
@@ -34,13 +38,27 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
         let newest = &checkpoints[..checkpoints.len().min(SHOWN)];
         listing::write_checkpoints(out, &env.ui, newest, env.now())
     })?;
-    if checkpoints.is_empty() {
-        env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
-    } else {
-        env.ui.hint(
-            "`herma diff` shows what changed since the newest; `herma restore 1` goes back to it; \
+    match checkpoints.first() {
+        None => env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint."),
+        Some(newest) => env.ui.hint(format_args!(
+            "`herma diff` shows what changed since checkpoint {number}; `herma restore {number}` goes back to it; \
              `herma list` shows all; `herma --help` the rest.",
-        );
+            number = newest.number
+        )),
+    }
+    for agent in unconnected(env) {
+        let (title, word) = (agent.title(), agent.word());
+        env.ui.hint(format_args!(
+            "{title} is not connected: `herma install {word}` saves before its prompts and tool calls."
+        ));
     }
     Ok(Outcome::Done)
+}
+
+/// The agents this user has, and that do not call Herma yet.
+fn unconnected(env: &CommandEnv) -> Vec<Agent> {
+    let Ok(places) = places(env) else { return Vec::new() };
+    let is_unconnected =
+        |agent: &Agent| AgentState::look(*agent, &places, &Scope::User).is_unconnected();
+    Agent::ALL.into_iter().filter(is_unconnected).collect()
 }

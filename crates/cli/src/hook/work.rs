@@ -148,7 +148,7 @@ fn told(env: &CommandEnv, call: &HookCall, saved: Option<&Saved>) -> String {
         "nothing had changed".to_owned()
     };
     if saved.receipt.summary.is_partial() {
-        text.push_str(", but not everything: `herma show 1` names what is missing");
+        text.push_str(", but not everything: `herma show @` names what is missing");
     }
     // At the beginning of a session nobody waits.
     if call.is_late() && call.event.kind != EventKind::SessionStart {

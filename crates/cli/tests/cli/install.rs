@@ -363,3 +363,16 @@ done
         "those of the user are not those of the project: {output}"
     );
 }
+
+#[test]
+fn an_agent_that_is_not_connected_is_named_until_it_is() {
+    let env = test_env();
+    write(&env, ".claude/settings.json", SETTINGS);
+    let hint = "`herma install claude` saves before its prompts and tool calls";
+    let first = run(&env, &[]).success();
+    assert!(first.error_text().contains(hint), "{first}");
+    assert!(!first.error_text().contains("herma install codex"), "{first}");
+    run(&env, &["install", "claude"]).success();
+    let then = run(&env, &[]).success();
+    assert!(!then.error_text().contains("is not connected"), "{then}");
+}

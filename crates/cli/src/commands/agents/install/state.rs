@@ -35,6 +35,11 @@ pub(crate) struct AgentState {
 }
 
 impl AgentState {
+    /// Does the user have this agent, which does not call us?
+    pub(crate) fn is_unconnected(&self) -> bool {
+        self.used && matches!(self.installed, Installed::No) && self.problem.is_none()
+    }
+
     /// Looks at the files of an agent.
     pub(crate) fn look(agent: Agent, places: &Places, scope: &Scope) -> Self {
         let mut state = Self {
