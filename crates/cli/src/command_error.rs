@@ -5,6 +5,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreError;
@@ -66,6 +67,9 @@ pub(crate) struct CommandError {
     pub(crate) state: Option<String>,
     /// What to type next.
     pub(crate) hints: Vec<String>,
+    /// The directory that has no checkpoints or cannot have any, where that is what happened.
+    #[serde(skip)]
+    pub(crate) without_checkpoints: Option<PathBuf>,
 }
 
 /// What a command comes to, and parts of it.
@@ -86,7 +90,14 @@ impl<T, E: Into<CommandError>> WithState<T> for Result<T, E> {
 impl CommandError {
     /// A failure of this kind.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), state: None, hints: Vec::new() }
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            state: None,
+            hints: Vec::new(),
+            without_checkpoints: None,
+        }
     }
 
     /// A command line that makes no sense.
@@ -151,7 +162,12 @@ impl From<Error> for CommandError {
             ErrorKind::Cancelled => Kind::Cancelled,
             ErrorKind::Failed => Kind::Failed,
         };
-        let new = Self::from_error(kind, &error);
+        let mut new = Self::from_error(kind, &error);
+        new.without_checkpoints = match &error {
+            Error::NoCheckpoints { root } => Some(root.clone()),
+            Error::Root(refused) => refused.directory().map(Path::to_owned),
+            _ => None,
+        };
         explain(new, &error)
     }
 }

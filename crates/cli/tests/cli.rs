@@ -24,6 +24,7 @@ mod cli {
     mod mcp_clients;
     mod mcp_hostile;
     mod mcp_programs;
+    mod places;
     mod prune;
     mod purge;
     mod restore;

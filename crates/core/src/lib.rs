@@ -77,6 +77,7 @@ pub use crate::blame::{Blame, BlameLine, LineOrigin, SavedIn};
 pub use crate::error::AuthorshipError;
 pub use crate::projects::import_legacy::{ImportOptions, Imported};
 pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};
+pub use crate::projects::nearby::Nearby;
 pub use crate::projects::status::{ProjectStatus, StoreStatus};
 pub use crate::purge::away::InterruptedPurge;
 pub use crate::records::step::{LineAuthor, OutsideOfStep};

@@ -9,6 +9,7 @@ use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing;
+use crate::render::nearby::projects_nearby;
 
 /// List the checkpoints of this project, newest first
 ///
@@ -59,6 +60,9 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     })?;
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
+        for hint in projects_nearby(env, project.root()) {
+            env.ui.hint(hint);
+        }
         env.ui.hint("`herma save` makes the first one.");
     } else if checkpoints.is_empty() && most > 0 && listed.damaged.is_empty() {
         env.ui.status("No checkpoint fits.");

@@ -7,6 +7,7 @@ use herma_core::Error;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
+use crate::render::nearby::projects_nearby;
 use crate::terminal::shown;
 
 /// How many checkpoints the status shows.
@@ -35,6 +36,9 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
         listing::write_checkpoints(out, &env.ui, newest, env.now())
     })?;
     if checkpoints.is_empty() {
+        for hint in projects_nearby(env, project.root()) {
+            env.ui.hint(hint);
+        }
         env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
     } else {
         env.ui.hint(
