@@ -17,6 +17,11 @@ pub(crate) fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<
         }
         Some(Command::Classify(args)) => return super::agents::classify::cmd_classify(ui, args),
         Some(Command::Man(args)) => return super::about::man::cmd_man(ui, args),
+        Some(Command::Help(args)) => return super::about::help::cmd_help(ui, args),
+        Some(Command::Version) => {
+            ui.print(concat!("herma ", env!("CARGO_PKG_VERSION")))?;
+            return Ok(Outcome::Done);
+        }
         Some(Command::MarkdownHelp) => return super::about::markdown_help::cmd_markdown_help(ui),
         _ => {}
     }
@@ -40,7 +45,7 @@ pub(crate) fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<
 /// Calls a command that works with the settings and the projects.
 fn call(env: &CommandEnv, cli: &Cli) -> Result<Outcome> {
     match &cli.command {
-        None => super::status::cmd_status(env),
+        None | Some(Command::Status) => super::status::cmd_status(env),
         Some(Command::Save(args)) => super::save::cmd_save(env, args),
         Some(Command::List(args)) => super::list::cmd_list(env, args),
         Some(Command::Show(args)) => super::show::cmd_show(env, args),
@@ -76,6 +81,8 @@ fn call(env: &CommandEnv, cli: &Cli) -> Result<Outcome> {
             Command::Completions(_)
             | Command::Classify(_)
             | Command::Man(_)
+            | Command::Help(_)
+            | Command::Version
             | Command::MarkdownHelp
             | Command::Acp(_)
             | Command::Hook(_)

@@ -15,6 +15,7 @@ use crate::render::nearby::projects_nearby;
 ///
 /// Shows number, id, time, reason, what changed since the checkpoint before, pin and names.
 #[derive(Args, Debug)]
+#[command(alias = "log")]
 pub(crate) struct ListArgs {
     /// Show at most this many; of older ones, only total losses are reported
     #[arg(short = 'n', long, value_name = "COUNT")]

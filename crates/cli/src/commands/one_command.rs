@@ -6,8 +6,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Command as Description, FromArgMatches, Parser};
+use clap::{Args, Command as Description, FromArgMatches};
 
+use crate::commands::about::help;
 use crate::commands::cli::{Cli, Command};
 use crate::options::GlobalArgs;
 
@@ -43,7 +44,8 @@ pub(crate) fn parse(line: Vec<OsString>) -> Result<Cli, clap::Error> {
         let version = Description::new("herma").version(env!("CARGO_PKG_VERSION"));
         version.try_get_matches_from(&line)?;
     }
-    Cli::try_parse_from(line)
+    let matches = help::described().try_get_matches_from(line)?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// What the line says, if it is one of these commands and nothing is wrong with it.
@@ -66,7 +68,7 @@ fn read<A: Args>(name: &'static str, line: &[OsString], command: fn(A) -> Comman
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
 
