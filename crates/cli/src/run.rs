@@ -7,6 +7,7 @@ use std::io::Write;
 use clap::error::ErrorKind;
 
 use crate::command_error::{CommandError, Kind};
+use crate::commands::about::completions;
 use crate::commands::cli::Command;
 use crate::commands::dispatch::{dispatch, prepare};
 use crate::commands::one_command;
@@ -20,6 +21,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
     let environment = Environment::read();
     if hook::is_call(&arguments) {
         return hook::answer(&environment, arguments);
+    }
+    if environment.is_completing {
+        return completions::answer(&environment, arguments);
     }
     let wants_json = arguments
         .iter()

@@ -9,6 +9,7 @@ mod cli {
     mod checkpoints_damage;
     mod checkpoints_legacy;
     mod classify;
+    mod completions;
     mod config;
     mod deleted_project;
     mod diff;

@@ -93,6 +93,7 @@ pub use crate::steps::calls::{BegunCall, Call};
 pub use crate::steps::list::ListedStep;
 pub use crate::steps::recording::{BegunStep, EndedStep};
 pub use crate::timeline::compare::{Comparison, State};
+pub use crate::timeline::contents::NamedEntry;
 pub use crate::timeline::file_history::{FileHistory, Version, VersionChange};
 pub use crate::timeline::session_changes::SessionChanges;
 pub use crate::types::asked::WhichStep;

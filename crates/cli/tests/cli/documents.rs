@@ -19,7 +19,8 @@ fn completions_exist_for_the_usual_shells() {
     let project = env.work_dir("project");
     for shell in ["bash", "zsh", "fish"] {
         let output = project.run(["completions", shell]).success();
-        assert!(output.text().contains("restore"), "{shell}");
+        assert_eq!(output.text().lines().count(), 1, "{output}");
+        assert!(output.text().contains(&format!("COMPLETE={shell} herma")), "{output}");
     }
     project.run(["completions", "abacus"]).code(2);
 }

@@ -76,6 +76,19 @@ pub(crate) fn described() -> Command {
     with_examples(whole, "herma").help_template(template).after_help(more)
 }
 
+/// All that has a page by one word, and what it is about.
+pub(crate) fn named() -> Vec<(String, String)> {
+    let about = |command: &Command| {
+        let about = command.get_about().map(ToString::to_string);
+        (command.get_name().to_owned(), about.unwrap_or_default())
+    };
+    let whole = Cli::command();
+    let commands = whole.get_subcommands().filter(|command| !command.is_hide_set()).map(about);
+    let topics = topics::NAMES.iter().map(|name| ((*name).to_owned(), "a topic".to_owned()));
+    let topics = topics.filter(|(name, _)| whole.find_subcommand(name).is_none());
+    commands.chain(topics).collect()
+}
+
 fn with_examples(command: Command, name: &str) -> Command {
     let header = command.get_styles().get_header().to_owned();
     let examples = format!("{header}Examples:{header:#}{}", examples::text(name));
