@@ -42,6 +42,7 @@ mod cli {
     mod take_back_patch;
     mod transcript;
     mod usage;
+    mod wrong_inputs;
 
     use herma_testkit::TestEnv;
 
