@@ -5,7 +5,7 @@
 
 use std::error::Error as StdError;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreError;
@@ -69,7 +69,7 @@ pub(crate) struct CommandError {
     pub(crate) hints: Vec<String>,
     /// The directory that has no checkpoints or cannot have any, where that is what happened.
     #[serde(skip)]
-    pub(crate) without_checkpoints: Option<PathBuf>,
+    pub(crate) without_checkpoints: Option<Box<Path>>,
 }
 
 /// What a command comes to, and parts of it.
@@ -164,8 +164,8 @@ impl From<Error> for CommandError {
         };
         let mut new = Self::from_error(kind, &error);
         new.without_checkpoints = match &error {
-            Error::NoCheckpoints { root } => Some(root.clone()),
-            Error::Root(refused) => refused.directory().map(Path::to_owned),
+            Error::NoCheckpoints { root } => Some(root.as_path().into()),
+            Error::Root(refused) => refused.directory().map(Into::into),
             _ => None,
         };
         explain(new, &error)

@@ -6,9 +6,8 @@ use herma_core::Nearby;
 use herma_core::engine::KnownProject;
 
 use crate::command_env::{CommandEnv, CommandError};
-use crate::commands::steps::run::quote;
 use crate::render::listing::counted;
-use crate::terminal::shown;
+use crate::terminal::{quote, shown};
 
 /// Adds to a failure for lack of checkpoints where there are some.
 pub(crate) fn with_projects_nearby(env: &CommandEnv, mut error: CommandError) -> CommandError {

@@ -115,7 +115,7 @@ impl Said<'_> {
         let similar = self.texts(ContextKind::SuggestedSubcommand).into_iter().filter(is_visible);
         let is_slip = |name: &String| name.chars().next() == typed.chars().next();
         // The most similar is the last.
-        match similar.filter(is_slip).last() {
+        match similar.filter(is_slip).next_back() {
             Some(similar) => error.with_hint(format!("Did you mean `herma {similar}`?")),
             None => error.with_hint("`herma help` lists the commands."),
         }
@@ -170,7 +170,7 @@ impl Said<'_> {
     }
 
     fn with_example(&self, error: CommandError) -> CommandError {
-        match examples::of(&self.name()) {
+        match examples::of(&self.name())[..] {
             [(line, what), ..] => error.with_hint(format!("For example, `{line}`: {what}.")),
             [] => self.with_page(error),
         }

@@ -1,4 +1,9 @@
 //! What the shells offer when Tab is pressed: they ask the program, as its registration told them to.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test prepares its files with std, and fails where something is missing"
+)]
 
 use herma_testkit::Bounded;
 use herma_testkit::env::WorkDir;
@@ -83,7 +88,7 @@ fn bash_and_zsh_complete_with_the_line_that_is_printed() {
             "sh",
             name,
         ]);
-        command.arg(bin).arg(&script);
+        command.arg(bin).arg(script);
         let output = env.finish(&mut command);
         if output.status.code() == Some(99) {
             herma_testkit::skipped("shells", &format!("{name} is not installed"));

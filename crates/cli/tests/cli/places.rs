@@ -1,4 +1,9 @@
 //! Which project a directory belongs to, and where somebody is sent who looks in the wrong one.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test prepares its files with std, and fails where something is missing"
+)]
 
 use super::test_env;
 
@@ -34,6 +39,8 @@ fn whoever_looks_around_or_below_a_project_is_told_where_it_is() {
     Hint: `herma -C shelf list` shows the checkpoint of $ROOT/work/shelf.
     Hint: `herma save` makes the first one.
     ");
+    let doctor = above.run(["doctor"]).success();
+    assert!(doctor.text().contains("`herma -C shelf list`"), "{doctor}");
     let user = env.user_home();
     let mut command = env.command(&user);
     command.arg("list");

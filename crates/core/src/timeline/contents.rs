@@ -2,6 +2,7 @@
 
 use bstr::BString;
 use herma_diff::{StoreSide, entry_at};
+use herma_fs::Dir;
 use herma_store::RelPath;
 use herma_store::object::EntryMode;
 
@@ -78,9 +79,7 @@ impl Operation<'_> {
 
     fn is_on_disk(&self, path: &RelPath) -> bool {
         let Some((parent, name)) = path.split() else { return true };
-        let found = self.open_root().and_then(|root| {
-            Ok(root.open_beneath(parent.as_bytes()).and_then(|dir| dir.stat(name)).is_ok())
-        });
-        found.unwrap_or(false)
+        let is_there = |root: Dir| root.open_beneath(parent.as_bytes())?.stat(name);
+        self.open_root().is_ok_and(|root| is_there(root).is_ok())
     }
 }

@@ -8,11 +8,11 @@ use herma_core::{Checkpoint, Error, Project, RelPath};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
-use crate::commands::steps::run::quote;
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
+use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint

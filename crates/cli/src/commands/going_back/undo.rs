@@ -11,13 +11,12 @@ use herma_store::path::escape;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
-use crate::commands::steps::run::quote;
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     report_conversation, report_outside, report_plan, report_restored,
 };
 use crate::render::told::Told;
-use crate::terminal::shown;
+use crate::terminal::{quote, shown};
 use crate::transcript::{Conversation, Following};
 
 /// The arguments of `herma undo`; its help is where the commands are listed.

@@ -48,7 +48,7 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
 ];
 
 /// The description of all commands, with what their arguments want. `typed` is the line so far.
-pub(super) fn described(environment: &Environment, typed: &Vec<OsString>) -> Command {
+pub(super) fn described(environment: &Environment, typed: &[OsString]) -> Command {
     let looked = Arc::new(Looked::new(environment, typed));
     let mut whole = Cli::command();
     for (path, argument, wanted) in WANTED {

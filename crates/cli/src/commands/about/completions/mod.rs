@@ -41,7 +41,8 @@ pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<Outcome
 
 /// Answers a shell that asks what could come next; returns the exit code.
 pub(crate) fn answer(environment: &Environment, arguments: Vec<OsString>) -> u8 {
-    let typed = arguments.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
+    let typed = arguments.iter().skip_while(|word| *word != "--").skip(1);
+    let typed: Vec<_> = typed.cloned().collect();
     let described = || candidates::described(environment, &typed);
     let complete = CompleteEnv::with_factory(described).bin("herma");
     match complete.try_complete(arguments, environment.directory.as_deref()) {

@@ -149,6 +149,7 @@ impl Looked {
     }
 
     /// The settings.
+    #[expect(clippy::unused_self, reason = "asked like the others, which depend on the project")]
     pub(super) fn keys(&self, current: &OsStr) -> Offered {
         offer(current, KEYS.iter().map(|key| (key.full_name(), key.about.as_bytes().to_vec())))
     }

@@ -108,8 +108,8 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
     };
     findings.fine("project", format!("{root} ({why}), id {}", project.id()));
     match project.timeline() {
-        Ok(list) => findings.fine("checkpoints", list.len().to_string()),
-        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
+        Ok(list) if !list.is_empty() => findings.fine("checkpoints", list.len().to_string()),
+        Ok(_) | Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
             // What was moved here is told below, with the command that reconnects it.
             let hints = projects_nearby(env, project.root());
             let hint = hints.iter().find(|hint| !hint.contains("--adopt"));

@@ -91,7 +91,7 @@ pub(crate) fn named() -> Vec<(String, String)> {
 
 fn with_examples(command: Command, name: &str) -> Command {
     let header = command.get_styles().get_header().to_owned();
-    let examples = format!("{header}Examples:{header:#}{}", examples::text(name));
+    let examples = format!("{header}Examples:{header:#}\n{}", examples::text(name));
     command.after_long_help(examples).mut_subcommands(|below| {
         let name = format!("{name} {}", below.get_name());
         with_examples(below, &name).mut_args(|argument| {
