@@ -112,10 +112,10 @@ impl Said<'_> {
         let is_visible = |name: &String| {
             self.whole.find_subcommand(name).is_some_and(|command| !command.is_hide_set())
         };
-        let similar = self.texts(ContextKind::SuggestedSubcommand).into_iter().filter(is_visible);
         let is_slip = |name: &String| name.chars().next() == typed.chars().next();
+        let mut similar = self.texts(ContextKind::SuggestedSubcommand).into_iter();
         // The most similar is the last.
-        match similar.filter(is_slip).next_back() {
+        match similar.rfind(|name| is_visible(name) && is_slip(name)) {
             Some(similar) => error.with_hint(format!("Did you mean `herma {similar}`?")),
             None => error.with_hint("`herma help` lists the commands."),
         }

@@ -91,7 +91,7 @@ fn bash_and_zsh_complete_with_the_line_that_is_printed() {
         command.arg(bin).arg(script);
         let output = env.finish(&mut command);
         if output.status.code() == Some(99) {
-            herma_testkit::skipped("shells", &format!("{name} is not installed"));
+            herma_testkit::skipped("shells", format!("{name} is not installed"));
             continue;
         }
         assert!(output.success().text().contains("before-refactor"), "{name}");
