@@ -63,6 +63,18 @@ fn where_nothing_is_saved_nothing_is_offered_and_nothing_made() {
 }
 
 #[test]
+fn a_shell_that_is_not_known_is_told_so() {
+    let env = test_env();
+    let mut command = env.work_dir("project").command();
+    insta::assert_snapshot!(env.finish(command.env("COMPLETE", "abacus")).code(2), @r"
+    ------- stderr -------
+    Error: unknown shell `abacus`, expected one of `bash`, `elvish`, `fish`, `powershell`, `zsh`
+    Hint: `herma completions bash` prints what to put into `.bashrc`.
+    [exit status: 2]
+    ");
+}
+
+#[test]
 fn bash_and_zsh_complete_with_the_line_that_is_printed() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
@@ -76,7 +88,7 @@ fn bash_and_zsh_complete_with_the_line_that_is_printed() {
         ),
         (
             "zsh",
-            "_describe() { shift; echo \"$@\" ${(P)1} }; words=(herma show bef); CURRENT=3; _clap_dynamic_completer_herma",
+            "_describe() { local list=$3; print -l -- ${(P)list} }; words=(herma show bef); CURRENT=3; _clap_dynamic_completer_herma",
         ),
     ] {
         let line = project.run(["completions", name]).success();

@@ -12,9 +12,10 @@ use std::ffi::OsString;
 use clap::Args;
 use clap_complete::{CompleteEnv, Shell};
 
-use crate::command_env::{Outcome, Result};
+use crate::command_env::{CommandError, Outcome, Result};
 use crate::environment::Environment;
-use crate::terminal::Ui;
+use crate::options::GlobalArgs;
+use crate::terminal::{Ui, escape};
 
 /// Print the line for a shell's start file that lets Tab complete
 ///
@@ -49,8 +50,12 @@ pub(crate) fn answer(environment: &Environment, arguments: Vec<OsString>) -> u8 
         Ok(_) => 0,
         Err(error) => {
             // A shell that is not known, or nobody who reads.
-            let _ = error.print();
-            2
+            let text = error.to_string();
+            let message = escape(text.trim_start_matches("error: ").trim_end().as_bytes());
+            let error = CommandError::usage(message)
+                .with_hint("`herma completions bash` prints what to put into `.bashrc`.");
+            Ui::new(environment, &GlobalArgs::default()).error(&error);
+            error.kind.exit_code()
         }
     }
 }
