@@ -304,7 +304,7 @@ fn explain_unknown_path(new: CommandError, path: &str) -> CommandError {
             "Patterns are for the shell: without quotes it puts the files in their place.",
         )
     } else if line.parse::<u64>().is_ok() {
-        new.with_hint(format!("Without the line it is a file: `{file}`"))
+        new.with_hint(format!("`herma blame -L {line} {file}` shows one line of a file."))
     } else {
         new.with_hint("`herma diff --name-only N` lists the files that differ from checkpoint N.")
     }

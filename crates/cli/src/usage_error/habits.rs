@@ -37,7 +37,6 @@ pub(super) fn instead_of_argument(command: &str, argument: &str) -> Option<Strin
             "`herma steps --since 1h` lists what agents did in that time; `herma diff N` shows what changed since checkpoint N."
                 .to_owned(),
         ),
-        "blame" => Some("`herma blame FILE` shows all lines, with their numbers.".to_owned()),
         _ if number.is_some() && takes_checkpoint.contains(&command) => {
             let back = number.unwrap_or_default();
             Some(format!("`herma {command} @-{back}` counts back from the newest checkpoint."))
