@@ -5,10 +5,11 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::path::Path;
 
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreError;
-use herma_core::{AuthorshipError, Error};
+use herma_core::{AuthorshipError, Error, RelPath};
 use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
 use herma_sessions::resume::ResumeError;
@@ -66,6 +67,9 @@ pub(crate) struct CommandError {
     pub(crate) state: Option<String>,
     /// What to type next.
     pub(crate) hints: Vec<String>,
+    /// The directory that has no checkpoints or cannot have any, where that is what happened.
+    #[serde(skip)]
+    pub(crate) without_checkpoints: Option<Box<Path>>,
 }
 
 /// What a command comes to, and parts of it.
@@ -86,7 +90,14 @@ impl<T, E: Into<CommandError>> WithState<T> for Result<T, E> {
 impl CommandError {
     /// A failure of this kind.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), state: None, hints: Vec::new() }
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            state: None,
+            hints: Vec::new(),
+            without_checkpoints: None,
+        }
     }
 
     /// A command line that makes no sense.
@@ -100,8 +111,8 @@ impl CommandError {
         let mut next = error.source();
         while let Some(cause) = next {
             let text = clean(&cause.to_string());
-            // Transparent errors repeat what they wrap.
-            if text != new.message && new.causes.last() != Some(&text) {
+            // Transparent errors repeat what they wrap, and some messages end with their cause.
+            if !new.message.ends_with(&text) && new.causes.last() != Some(&text) {
                 new.causes.push(text);
             }
             next = cause.source();
@@ -151,7 +162,12 @@ impl From<Error> for CommandError {
             ErrorKind::Cancelled => Kind::Cancelled,
             ErrorKind::Failed => Kind::Failed,
         };
-        let new = Self::from_error(kind, &error);
+        let mut new = Self::from_error(kind, &error);
+        new.without_checkpoints = match &error {
+            Error::NoCheckpoints { root } => Some(root.as_path().into()),
+            Error::Root(refused) => refused.directory().map(Into::into),
+            _ => None,
+        };
         explain(new, &error)
     }
 }
@@ -163,8 +179,8 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NoStore(_) | Error::NoCheckpoints { .. } => {
             new.with_hint("`herma save` makes the first checkpoint.")
         }
-        Error::NotFound { .. }
-        | Error::NoSuchNumber { .. }
+        Error::NotFound { spec } => explain_not_found(new, spec),
+        Error::NoSuchNumber { .. }
         | Error::TooFarBack { .. }
         | Error::NothingBefore { .. }
         | Error::NothingThatOld { .. } => {
@@ -180,7 +196,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::TwoReadings { text, id } => new.with_hint(format!(
             "Write `id:{text}` for that checkpoint, or the time another way; its id is {id}."
         )),
-        Error::BadName { .. } => new.with_hint("For example: `herma name 1 before-refactor`"),
+        Error::BadName { .. } => new.with_hint("For example: `before-refactor`"),
         Error::NameTaken { name, .. } => new
             .with_state("Nothing was saved, and the name stays where it is.")
             .with_hint(format!("`herma unname {}` frees it.", escape(name.as_bytes()))),
@@ -190,8 +206,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::PathOutside { .. } | Error::BadPath { .. } => {
             new.with_hint("`herma doctor` shows which directory is the project, and why.")
         }
-        Error::PathUnknown { .. } => new
-            .with_hint("`herma diff --name-only 1` lists the files that differ from a checkpoint."),
+        Error::PathUnknown { path } => explain_unknown_path(new, &path.to_string()),
         Error::NotInCheckpoint { .. } => new
             .with_state("Nothing was changed.")
             .with_hint("`herma show N` names what checkpoint N left out, and why."),
@@ -202,7 +217,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NothingToUndo => {
             new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
         }
-        Error::NothingToRedo => new.with_hint("`herma redo` repeats what `herma undo` reversed."),
+        Error::NothingToRedo => new
+            .with_state("Nothing was changed.")
+            .with_hint("`herma list` shows the states there are; `herma restore N` goes to one."),
         Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
             "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
         ),
@@ -241,12 +258,55 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             new.with_hint("`herma history FILE` lists its versions, without their lines.")
         }
         Error::Authorship(AuthorshipError::LeftOut { .. }) => new.with_hint(
-            "`herma show @` lists what is left out; `.hermaignore` can take it in again.",
+            "`herma show` lists what is left out; a line in `.hermaignore` can include it again.",
         ),
         Error::Fs(error) if error.is_full() => {
             new.with_hint("The disk is full: free some space and run the command again.")
         }
         _ => new,
+    }
+}
+
+/// What somebody may have meant who named no checkpoint of this project.
+fn explain_not_found(new: CommandError, spec: &str) -> CommandError {
+    let list = "`herma list` shows the checkpoints of this project.";
+    let is_hex = !spec.is_empty() && spec.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (digits, rest) = spec.split_at(spec.bytes().take_while(u8::is_ascii_digit).count());
+    if is_hex && spec.len() < 4 {
+        return new
+            .with_hint("The beginning of an id has at least four characters.")
+            .with_hint(list);
+    }
+    if matches!(spec, "HEAD" | "head" | "latest" | "newest" | "last") {
+        return new.with_hint("The newest checkpoint is `@`.").with_hint(list);
+    }
+    let second = rest.strip_prefix('-').filter(|_| !digits.is_empty());
+    if second.is_some_and(|second| second.parse::<u64>().is_ok()) {
+        return new.with_hint("This takes one checkpoint at a time.").with_hint(list);
+    }
+    new.with_hint(list)
+}
+
+/// The error of a path that nobody ever had.
+pub(crate) fn unknown_path(path: &RelPath) -> CommandError {
+    let message = format!("{path} is neither in the project nor in any of its checkpoints");
+    explain_unknown_path(CommandError::usage(message), &path.to_string())
+}
+
+/// What somebody may have meant who named a path that is not there.
+fn explain_unknown_path(new: CommandError, path: &str) -> CommandError {
+    let new = new.with_state("Nothing was done.");
+    let (file, line) = path.rsplit_once(':').unwrap_or((path, ""));
+    if path.starts_with('-') {
+        new.with_hint(format!("What follows `--` is a path: put `{path}` before it."))
+    } else if path.contains(['*', '?', '[']) {
+        new.with_hint(
+            "Patterns are for the shell: without quotes it puts the files in their place.",
+        )
+    } else if line.parse::<u64>().is_ok() {
+        new.with_hint(format!("`herma blame -L {line} {file}` shows one line of a file."))
+    } else {
+        new.with_hint("`herma diff --name-only N` lists the files that differ from checkpoint N.")
     }
 }
 
@@ -372,6 +432,9 @@ impl From<SessionsError> for CommandError {
         let new = Self::from_error(kind, &error);
         match error {
             E::Write(error) => error.into(),
+            E::NoDatabase(_) => new.with_hint(
+                "It is where Hermes keeps conversations. What other agents did is in `herma steps`.",
+            ),
             E::NotFound(_) => new.with_hint("`herma sessions list` shows the sessions."),
             E::Ambiguous { ids, .. } => {
                 let ids: Vec<_> = ids.iter().map(|id| clean(id)).collect();

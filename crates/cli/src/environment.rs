@@ -42,6 +42,8 @@ pub(crate) struct Environment {
     pub(crate) outer_step: Option<OuterStep>,
     /// Does this session want to be saved automatically, or not, whatever the settings say?
     pub(crate) checkpoints: Option<bool>,
+    /// Is a shell asking what could come next? `$COMPLETE` says which.
+    pub(crate) is_completing: bool,
     /// How long to wait for another process: `$HERMES_CHECKPOINT_TIMEOUT`, within Hermes's bounds.
     pub(crate) timeout: Option<Duration>,
 }
@@ -98,6 +100,7 @@ impl Environment {
                 .or_else(|| {
                     set("HERMES_TUI_CHECKPOINTS").and_then(|value| switch(&value).filter(|on| *on))
                 }),
+            is_completing: set("COMPLETE").is_some_and(|shell| shell != "0"),
             timeout: set("HERMES_CHECKPOINT_TIMEOUT").and_then(|value| timeout(&value)),
         }
     }
@@ -253,6 +256,7 @@ mod tests {
             background: false,
             outer_step: None,
             checkpoints: None,
+            is_completing: false,
             timeout: None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A thin layer over `herma-core`: it reads the arguments, the environment and the settings, calls the
 //! engine, and says what came of it. Data goes to stdout, words go to stderr, and every way to fail is
-//! put into words in one file, [`command_error`].
+//! put into words in [`command_error`], or, for command lines that cannot be read, in [`usage_error`].
 //!
 //! * [`options`]: what every command understands
 //! * [`commands`]: one file per command; its `cli.rs` puts their arguments together
@@ -31,6 +31,7 @@ mod run;
 mod settings;
 mod terminal;
 mod transcript;
+mod usage_error;
 
 use std::process::ExitCode;
 use std::thread;

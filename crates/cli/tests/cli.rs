@@ -9,6 +9,7 @@ mod cli {
     mod checkpoints_damage;
     mod checkpoints_legacy;
     mod classify;
+    mod completions;
     mod config;
     mod deleted_project;
     mod diff;
@@ -24,6 +25,7 @@ mod cli {
     mod mcp_clients;
     mod mcp_hostile;
     mod mcp_programs;
+    mod places;
     mod prune;
     mod purge;
     mod restore;
@@ -40,6 +42,7 @@ mod cli {
     mod take_back_patch;
     mod transcript;
     mod usage;
+    mod wrong_inputs;
 
     use herma_testkit::TestEnv;
 

@@ -101,7 +101,7 @@ pub enum Error {
         source: BadCheckpointName,
     },
     /// The name is in use.
-    #[error("the name `{name}` belongs to checkpoint {id}")]
+    #[error("the name `{name}` belongs to checkpoint {}", &.id.to_hex()[..7])]
     NameTaken {
         /// The name.
         name: String,
@@ -285,6 +285,8 @@ impl Error {
             | Self::BadSpec(_)
             | Self::BadName { .. }
             | Self::BadPath { .. }
+            | Self::PathOutside { .. }
+            | Self::PathUnknown { .. }
             | Self::PurgeOfAll => ErrorKind::Usage,
             Self::RefsLost { .. } => ErrorKind::Damaged,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),

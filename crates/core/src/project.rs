@@ -56,6 +56,7 @@ use crate::steps::calls::{BegunCall, Call};
 use crate::steps::list::ListedStep;
 use crate::steps::recording::{BegunStep, EndedStep};
 use crate::timeline::compare::{Comparison, State};
+use crate::timeline::contents::NamedEntry;
 use crate::timeline::file_history::FileHistory;
 use crate::timeline::labels;
 use crate::timeline::session_changes::SessionChanges;
@@ -465,6 +466,25 @@ impl Project {
         progress: &dyn Progress,
     ) -> Result<SessionChanges> {
         self.reading(progress)?.session_changes(choice, scope, renames)
+    }
+
+    /// What a directory holds in a checkpoint, sorted as git does; nothing if it is none there.
+    pub fn entries_at(
+        &self,
+        checkpoint: &Checkpoint,
+        directory: &RelPath,
+    ) -> Result<Vec<NamedEntry>> {
+        self.reading(&NoProgress)?.entries_at(checkpoint, directory)
+    }
+
+    /// The newest checkpoint that has something at this path.
+    pub fn newest_with(&self, path: &RelPath) -> Result<Option<Checkpoint>> {
+        self.if_stored(|operation| operation.newest_with(path))
+    }
+
+    /// The first of these paths that is neither on disk nor in any checkpoint, nor was left out of one: nobody ever had it.
+    pub fn first_unknown(&self, paths: &[RelPath]) -> Result<Option<RelPath>> {
+        self.if_stored(|operation| operation.first_unknown(paths))
     }
 
     /// The versions of a file, the newest first, and who made each.

@@ -8,7 +8,7 @@ use clap::Args;
 use herma_core::{Blame, BlameLine};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::authors::{columns, explain_steps, warn_of_gaps};
+use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
 use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
 use crate::render::listing::{counted, in_columns};
 use crate::render::patch_lines::visible;
@@ -51,7 +51,8 @@ fn parse_lines(text: &str) -> std::result::Result<Lines, String> {
 pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
-    let mut blame = env.ui.during(|progress| project.blame(&path, progress))?;
+    let blame = env.ui.during(|progress| project.blame(&path, progress));
+    let mut blame = blame.map_err(|error| no_such_file(&project, &path, error))?;
     let all = blame.lines.len();
     let first = args.lines.as_ref().map_or(1, |lines| *lines.start());
     if let Some(lines) = &args.lines {

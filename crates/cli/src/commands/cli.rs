@@ -88,6 +88,13 @@ pub(crate) enum Command {
     Config(config::ConfigArgs),
     Completions(about::completions::CompletionsArgs),
     Man(about::man::ManArgs),
+    Help(about::help::HelpArgs),
+    /// Show where things stand, as `herma` alone does
+    #[command(hide = true)]
+    Status,
+    /// Print the version
+    #[command(hide = true)]
+    Version,
     /// Keep the store within its limits; started by a save, in the background
     #[command(hide = true)]
     Maintain,

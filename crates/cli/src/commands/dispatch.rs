@@ -4,6 +4,7 @@ use super::cli::{Cli, Command};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
+use crate::render::nearby::with_projects_nearby;
 use crate::settings::Overrides;
 use crate::terminal::Ui;
 
@@ -16,6 +17,11 @@ pub(crate) fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<
         }
         Some(Command::Classify(args)) => return super::agents::classify::cmd_classify(ui, args),
         Some(Command::Man(args)) => return super::about::man::cmd_man(ui, args),
+        Some(Command::Help(args)) => return super::about::help::cmd_help(ui, args),
+        Some(Command::Version) => {
+            ui.print(concat!("herma ", env!("CARGO_PKG_VERSION")))?;
+            return Ok(Outcome::Done);
+        }
         Some(Command::MarkdownHelp) => return super::about::markdown_help::cmd_markdown_help(ui),
         _ => {}
     }
@@ -30,45 +36,55 @@ pub(crate) fn dispatch(ui: &Ui, environment: &Environment, cli: &Cli) -> Result<
         }
         (env, _) => env?,
     };
+    if let Some(Command::Acp(args)) = &cli.command {
+        return super::agents::acp::cmd_acp(env, args);
+    }
+    call(&env, cli).map_err(|error| with_projects_nearby(&env, error))
+}
+
+/// Calls a command that works with the settings and the projects.
+fn call(env: &CommandEnv, cli: &Cli) -> Result<Outcome> {
     match &cli.command {
-        None => super::status::cmd_status(&env),
-        Some(Command::Save(args)) => super::save::cmd_save(&env, args),
-        Some(Command::List(args)) => super::list::cmd_list(&env, args),
-        Some(Command::Show(args)) => super::show::cmd_show(&env, args),
-        Some(Command::Diff(args)) => super::diff::cmd_diff(&env, args),
-        Some(Command::Blame(args)) => super::blame::cmd_blame(&env, args),
-        Some(Command::History(args)) => super::history::cmd_history(&env, args),
-        Some(Command::Restore(args)) => super::going_back::restore::cmd_restore(&env, args),
-        Some(Command::Undo(args)) => super::going_back::undo::cmd_undo(&env, args),
-        Some(Command::Redo(args)) => super::going_back::undo::cmd_redo(&env, args),
-        Some(Command::Run(args)) => super::steps::run::cmd_run(&env, args),
-        Some(Command::Steps(args)) => super::steps::list::cmd_steps(&env, args),
-        Some(Command::Step(args)) => super::steps::step::cmd_step(&env, args),
-        Some(Command::Turn(args)) => super::steps::turn::cmd_turn(&env, args),
-        Some(Command::Name(args)) => super::mark::cmd_name(&env, args),
-        Some(Command::Unname(args)) => super::mark::cmd_unname(&env, args),
-        Some(Command::Pin(args)) => super::mark::cmd_pin(&env, args),
-        Some(Command::Unpin(args)) => super::mark::cmd_unpin(&env, args),
-        Some(Command::Drop(args)) => super::drop::cmd_drop(&env, args),
-        Some(Command::Purge(args)) => super::going_back::purge::cmd_purge(&env, args),
-        Some(Command::CanUndo(args)) => super::agents::can_undo::cmd_can_undo(&env, args),
-        Some(Command::Slash(args)) => super::agents::slash::cmd_slash(&env, args),
-        Some(Command::Acp(args)) => super::agents::acp::cmd_acp(env, args),
-        Some(Command::Resume(args)) => super::resume::cmd_resume(&env, args),
-        Some(Command::Checkpoints(args)) => super::checkpoints::cmd_checkpoints(&env, args),
-        Some(Command::Sessions(args)) => super::sessions::cmd_sessions(&env, args),
+        None | Some(Command::Status) => super::status::cmd_status(env),
+        Some(Command::Save(args)) => super::save::cmd_save(env, args),
+        Some(Command::List(args)) => super::list::cmd_list(env, args),
+        Some(Command::Show(args)) => super::show::cmd_show(env, args),
+        Some(Command::Diff(args)) => super::diff::cmd_diff(env, args),
+        Some(Command::Blame(args)) => super::blame::cmd_blame(env, args),
+        Some(Command::History(args)) => super::history::cmd_history(env, args),
+        Some(Command::Restore(args)) => super::going_back::restore::cmd_restore(env, args),
+        Some(Command::Undo(args)) => super::going_back::undo::cmd_undo(env, args),
+        Some(Command::Redo(args)) => super::going_back::undo::cmd_redo(env, args),
+        Some(Command::Run(args)) => super::steps::run::cmd_run(env, args),
+        Some(Command::Steps(args)) => super::steps::list::cmd_steps(env, args),
+        Some(Command::Step(args)) => super::steps::step::cmd_step(env, args),
+        Some(Command::Turn(args)) => super::steps::turn::cmd_turn(env, args),
+        Some(Command::Name(args)) => super::mark::cmd_name(env, args),
+        Some(Command::Unname(args)) => super::mark::cmd_unname(env, args),
+        Some(Command::Pin(args)) => super::mark::cmd_pin(env, args),
+        Some(Command::Unpin(args)) => super::mark::cmd_unpin(env, args),
+        Some(Command::Drop(args)) => super::drop::cmd_drop(env, args),
+        Some(Command::Purge(args)) => super::going_back::purge::cmd_purge(env, args),
+        Some(Command::CanUndo(args)) => super::agents::can_undo::cmd_can_undo(env, args),
+        Some(Command::Slash(args)) => super::agents::slash::cmd_slash(env, args),
+        Some(Command::Resume(args)) => super::resume::cmd_resume(env, args),
+        Some(Command::Checkpoints(args)) => super::checkpoints::cmd_checkpoints(env, args),
+        Some(Command::Sessions(args)) => super::sessions::cmd_sessions(env, args),
         Some(Command::Serve { .. }) => Err(CommandError::usage("`herma serve` is `herma mcp` now")
             .with_hint("`herma mcp --all-tools`, with `--socket PATH` for many clients; docs/AGENTS.md lists the tools.")),
-        Some(Command::Maintain) => super::maintain::cmd_maintain(&env),
-        Some(Command::Install(args)) => super::agents::install::cmd_install(&env, args),
-        Some(Command::Uninstall(args)) => super::agents::uninstall::cmd_uninstall(&env, args),
-        Some(Command::Doctor(args)) => super::about::doctor::cmd_doctor(&env, args),
-        Some(Command::Config(args)) => super::config::cmd_config(&env, args),
+        Some(Command::Maintain) => super::maintain::cmd_maintain(env),
+        Some(Command::Install(args)) => super::agents::install::cmd_install(env, args),
+        Some(Command::Uninstall(args)) => super::agents::uninstall::cmd_uninstall(env, args),
+        Some(Command::Doctor(args)) => super::about::doctor::cmd_doctor(env, args),
+        Some(Command::Config(args)) => super::config::cmd_config(env, args),
         Some(
             Command::Completions(_)
             | Command::Classify(_)
             | Command::Man(_)
+            | Command::Help(_)
+            | Command::Version
             | Command::MarkdownHelp
+            | Command::Acp(_)
             | Command::Hook(_)
             | Command::Mcp(_),
         ) => Ok(Outcome::Done),

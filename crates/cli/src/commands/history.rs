@@ -7,7 +7,7 @@ use clap::Args;
 use herma_core::{FileHistory, Version, VersionChange};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::authors::{columns, explain_steps, warn_of_gaps};
+use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
 use crate::render::json::{
     PathJson, Serialize, checkpoint_json, lazy_object, list, object, project_json,
 };
@@ -33,7 +33,8 @@ pub(crate) struct HistoryArgs {
 pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
-    let history = env.ui.during(|progress| project.history(&path, progress))?;
+    let history = env.ui.during(|progress| project.history(&path, progress));
+    let history = history.map_err(|error| no_such_file(&project, &path, error))?;
     let outcome = warn_of_gaps(env, &project)?;
     let json = lazy_object! {
         schema: "herma.history/2",

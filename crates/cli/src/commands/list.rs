@@ -9,11 +9,13 @@ use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing;
+use crate::render::nearby::projects_nearby;
 
 /// List the checkpoints of this project, newest first
 ///
 /// Shows number, id, time, reason, what changed since the checkpoint before, pin and names.
 #[derive(Args, Debug)]
+#[command(alias = "log")]
 pub(crate) struct ListArgs {
     /// Show at most this many; of older ones, only total losses are reported
     #[arg(short = 'n', long, value_name = "COUNT")]
@@ -59,6 +61,9 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     })?;
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
+        for hint in projects_nearby(env, project.root()) {
+            env.ui.hint(hint);
+        }
         env.ui.hint("`herma save` makes the first one.");
     } else if checkpoints.is_empty() && most > 0 && listed.damaged.is_empty() {
         env.ui.status("No checkpoint fits.");

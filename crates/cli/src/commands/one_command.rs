@@ -6,8 +6,10 @@
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
 use clap::{Args, Command as Description, FromArgMatches, Parser};
 
+use crate::commands::about::help;
 use crate::commands::cli::{Cli, Command};
 use crate::options::GlobalArgs;
 
@@ -43,7 +45,14 @@ pub(crate) fn parse(line: Vec<OsString>) -> Result<Cli, clap::Error> {
         let version = Description::new("herma").version(env!("CARGO_PKG_VERSION"));
         version.try_get_matches_from(&line)?;
     }
-    Cli::try_parse_from(line)
+    match Cli::try_parse_from(&line) {
+        // Only who reads it needs the examples and the groups.
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            let matches = help::described().try_get_matches_from(line)?;
+            Cli::from_arg_matches(&matches)
+        }
+        parsed => parsed,
+    }
 }
 
 /// What the line says, if it is one of these commands and nothing is wrong with it.

@@ -11,6 +11,7 @@ use crate::commands::agents::install::places;
 use crate::commands::agents::install::state::AgentState;
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
+use crate::render::nearby::projects_nearby;
 use crate::terminal::shown;
 
 /// How many checkpoints the status shows.
@@ -39,7 +40,12 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
         listing::write_checkpoints(out, &env.ui, newest, env.now())
     })?;
     match checkpoints.first() {
-        None => env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint."),
+        None => {
+            for hint in projects_nearby(env, project.root()) {
+                env.ui.hint(hint);
+            }
+            env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
+        }
         Some(newest) => env.ui.hint(format_args!(
             "`herma diff` shows what changed since checkpoint {number}; `herma restore {number}` goes back to it; \
              `herma list` shows all; `herma --help` the rest.",

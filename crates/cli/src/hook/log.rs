@@ -1,4 +1,4 @@
-//! The log of the hooks, and when each agent was last call of.
+//! The log of the hooks, and when each agent called last.
 //!
 //! Nobody sees what a hook prints, so this is where it says what it did. A line has the time, who called, what
 //! for, and what came of it; never a command line, a prompt, a file's content or the environment. Logging never
@@ -65,12 +65,23 @@ impl HookLog {
         self.append(&format!("{line}: {what} ({elapsed} ms)"));
     }
 
-    /// Notes that an agent was call of, for `herma doctor`.
+    /// Notes that an agent called, for `herma doctor`.
     pub(super) fn seen(&self, call: &HookCall, outcome: &str) {
+        self.note_last(call, "seen", &format!("{} {outcome}", call.event.kind.word()));
+    }
+
+    /// Notes that an agent worked where nothing is saved, for `herma doctor`: the next call may be from a project, and
+    /// what was done outside can be undone no more for it.
+    pub(super) fn outside(&self, call: &HookCall, why: &str) {
+        self.note_last(call, "outside", &escape(why.as_bytes()));
+    }
+
+    /// Replaces the note of the last time that this happened to the agent.
+    fn note_last(&self, call: &HookCall, what: &str, text: &str) {
         let Some(directory) = self.directory() else { return };
         let seconds = SystemClock.now().seconds;
-        let text = format!("{seconds} {} {outcome}\n", call.event.kind.word());
-        let name = format!("{}.seen", call.event.agent.word());
+        let text = format!("{seconds} {text}\n");
+        let name = format!("{}.{what}", call.event.agent.word());
         if let Ok(file) = directory.open_permanent(name.as_str()) {
             let _ = file.write_all_at(text.as_bytes(), 0);
             let _ = file.set_len(text.len() as u64);

@@ -7,7 +7,7 @@
 //!
 //! * [`projects`]: which directories an agent works on, and remembering that for a session;
 //! * [`work`]: what is saved and noted for each kind of event;
-//! * [`log`]: the log, and when each agent was last call of.
+//! * [`log`]: the log, and when each agent called last.
 
 mod log;
 mod projects;

@@ -48,6 +48,9 @@ fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), S
     for note in &projects.notes {
         log.came(call, None, &format!("not saved: {note}"));
     }
+    if let Some(why) = projects.notes.first() {
+        log.outside(call, why);
+    }
     let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
     for root in &projects.roots {
         let place = Some(root.as_os_str().as_bytes());

@@ -13,7 +13,7 @@ use herma_core::Project;
 use herma_core::engine::NoProgress;
 use serde_json::{Value, json};
 
-use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
+use crate::command_env::{CommandEnv, Kind, Outcome, Result};
 use crate::commands::cli::Cli;
 use crate::commands::dispatch::dispatch;
 use crate::environment::Environment;
@@ -22,6 +22,7 @@ use crate::settings::Overrides;
 use crate::terminal::Ui;
 use crate::terminal::answer::{Answer, Parts};
 use crate::terminal::progress::Listener;
+use crate::usage_error::usage_error;
 
 /// Carries out command lines for clients.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ impl Caller {
         max_text_bytes: Option<usize>,
         listener: Listener,
     ) -> Result<Called> {
-        let mut cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
+        let mut cli = Cli::try_parse_from(line).map_err(|error| usage_error(&error, line))?;
         let is_json = max_text_bytes.is_none();
         cli.global = self.global(root);
         cli.global.json = is_json;
@@ -124,17 +125,6 @@ impl Caller {
         let (environment, global) = (self.environment(directory), self.global(root));
         CommandEnv::new(ui, &environment, &global, Overrides::default())
     }
-}
-
-/// What clap says about a command line, without what it says about options that nobody typed.
-fn usage(error: &clap::Error) -> CommandError {
-    let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default();
-    let message = message.strip_prefix("error: ").unwrap_or(message);
-    // What is missing, or does not go together, is listed below a colon.
-    let listed = text.lines().skip(1).map_while(|line| line.strip_prefix("  "));
-    let listed: Vec<_> = listed.map(str::trim).collect();
-    CommandError::usage(format!("{message} {}", listed.join(", ")).trim_end())
 }
 
 impl Called {

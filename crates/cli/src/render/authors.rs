@@ -2,14 +2,30 @@
 
 use herma_core::steps::Step;
 use herma_core::types::clock::Timestamp;
-use herma_core::{LineAuthor, Project};
+use herma_core::{AuthorshipError, Error, LineAuthor, Project, RelPath};
 
 use super::listing::fit;
-use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::terminal::{Ui, escape, time};
 
 /// Names of agents and turns are cut to so many columns.
 const NAME_COLUMNS: usize = 16;
+
+/// The failure to tell of a file, where a directory or nothing at all was named.
+pub(crate) fn no_such_file(project: &Project, path: &RelPath, error: Error) -> CommandError {
+    let is_no_file = match &error {
+        Error::PathUnknown { path } => {
+            matches!(project.first_unknown(std::slice::from_ref(path)), Ok(None))
+        }
+        Error::Authorship(AuthorshipError::NotAFile { .. }) => true,
+        _ => false,
+    };
+    if !is_no_file {
+        return error.into();
+    }
+    CommandError::usage(format!("{path} is a directory, or was one, and this is about one file"))
+        .with_hint(format!("`herma diff N {path}` shows what changed in it since checkpoint N."))
+}
 
 /// The moment so many seconds after 1970.
 pub(crate) const fn at(seconds: i64) -> Timestamp {

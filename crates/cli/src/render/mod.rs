@@ -2,12 +2,14 @@
 //!
 //! * [`json`], [`listing`], [`authors`], [`patch_lines`]: checkpoints, paths, authors and patches
 //! * [`restore_report`], [`take_back_report`], [`step_report`], [`outside_report`], [`told`]: what was done to files and conversations
+//! * [`nearby`]: where checkpoints are that are not here
 //! * [`patch_choice`], [`hunk_choices`]: choosing hunk by hunk
 
 pub(crate) mod authors;
 pub(crate) mod hunk_choices;
 pub(crate) mod json;
 pub(crate) mod listing;
+pub(crate) mod nearby;
 pub(crate) mod outside_report;
 pub(crate) mod patch_choice;
 pub(crate) mod patch_lines;

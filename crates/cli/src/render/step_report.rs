@@ -232,7 +232,7 @@ fn padded(text: &str, columns: usize) -> String {
 }
 
 /// The tool, or what Herma did itself.
-fn tool(step: &Step) -> &str {
+pub(crate) fn tool(step: &Step) -> &str {
     if step.kind.is_move() {
         return step.kind.word();
     }
@@ -240,7 +240,7 @@ fn tool(step: &Step) -> &str {
 }
 
 /// The first line of what a step was about.
-fn why(step: &Step) -> String {
+pub(crate) fn why(step: &Step) -> String {
     let whole = why_whole(step);
     whole.lines().next().unwrap_or_default().to_owned()
 }

@@ -24,3 +24,13 @@ pub(crate) use self::units::{short_age, size};
 pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
     escape(name.as_ref().as_encoded_bytes())
 }
+
+/// A word as a shell takes it.
+pub(crate) fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -171,7 +171,7 @@ fn steps_and_checkpoints_do_not_go_together() {
     assert!(refused.error_text().contains("Hint: Name either"), "{refused}");
     project.run(["diff", "--step", "9"]).code(10);
     project.run(["diff", "--session", "nobody"]).code(10);
-    project.run(["diff", "--step", "1", "--", "missing"]).code(1);
+    project.run(["diff", "--step", "1", "--", "missing"]).code(2);
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn what_has_no_lines_or_is_not_there_is_said_so() {
     project.run(["blame", "text"]).code(10);
     project.run(["save"]).success();
     project.remove("text");
-    for path in ["binary", ".", "missing"] {
-        project.run(["blame", path]).code(1);
+    for (path, code) in [("binary", 1), (".", 2), ("missing", 2)] {
+        project.run(["blame", path]).code(code);
     }
     let gone = project.run(["blame", "text"]).code(1);
     assert!(gone.error_text().contains("herma history FILE"), "{gone}");

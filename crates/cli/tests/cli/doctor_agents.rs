@@ -148,3 +148,26 @@ fn what_a_project_has_of_its_own_is_named() {
     let elsewhere = env.work_dir("elsewhere").run(["doctor"]);
     assert!(!elsewhere.text().contains("this project in"), "{elsewhere}");
 }
+
+#[test]
+fn work_outside_any_project_is_named_even_after_work_in_one() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("Makefile", "")]);
+    project.run(["install", "claude"]).success();
+    for directory in [env.user_home(), project.path().to_owned()] {
+        let payload = json!({
+            "hook_event_name": "PreToolUse", "session_id": directory, "cwd": directory,
+            "tool_name": "Bash", "tool_input": {"command": "make"},
+        });
+        let mut command = super::shell(&env, &project);
+        command.args(["-c", "printf %s \"$PAYLOAD\" | \"$HERMA\" -C \"$PLACE\" hook claude"]);
+        command.env("HERMA", env!("CARGO_BIN_EXE_herma"));
+        command.env("PAYLOAD", payload.to_string()).env("PLACE", &directory);
+        env.finish(&mut command).success();
+    }
+    let said = said(&env, "claude");
+    assert_eq!((said.len(), &*said[1].0), (2, "fine"), "{said:?}");
+    assert!(said[0].1.contains("last heard of"), "{said:?}");
+    assert!(said[1].1.starts_with("worked outside any project"), "{said:?}");
+    assert!(said[1].1.ends_with("is your home directory, not a project"), "{said:?}");
+}

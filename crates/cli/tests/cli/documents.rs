@@ -19,7 +19,8 @@ fn completions_exist_for_the_usual_shells() {
     let project = env.work_dir("project");
     for shell in ["bash", "zsh", "fish"] {
         let output = project.run(["completions", shell]).success();
-        assert!(output.text().contains("restore"), "{shell}");
+        assert_eq!(output.text().lines().count(), 1, "{output}");
+        assert!(output.text().contains(&format!("COMPLETE={shell} herma")), "{output}");
     }
     project.run(["completions", "abacus"]).code(2);
 }
@@ -48,4 +49,34 @@ fn a_reader_that_goes_away_is_no_failure() {
     let output = command.bounded_spawn().unwrap().bounded_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn help_lists_the_commands_in_groups_and_explains_one_or_a_topic() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    let all = project.run(["help"]).success();
+    for group in ["Go back:", "Look:", "Keep:", "Agents:", "Plumbing:"] {
+        assert!(all.text().contains(&format!("\n{group}\n  ")), "{group}: {all}");
+    }
+    assert_eq!(all.text(), project.run(["-h"]).success().text());
+    let page = project.run(["help", "config", "set"]).success();
+    assert_eq!(page.text(), project.run(["config", "set", "--help"]).success().text());
+    for topic in ["checkpoints", "undo", "agents", "retention", "store"] {
+        assert!(project.run(["help", topic]).success().text().len() > 500, "{topic}");
+    }
+    // A topic that is a command as well is followed by the command's page.
+    assert!(project.run(["help", "undo"]).success().text().contains("Usage: herma undo"));
+    project.run(["help", "nosuch"]).code(2);
+    project.run(["help", "maintain"]).code(2);
+}
+
+#[test]
+fn what_people_type_first_does_what_it_says_where_that_is_clear() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    for (typed, meant) in [("log", &["list"][..]), ("status", &[]), ("version", &["--version"])] {
+        assert_eq!(project.run([typed]).success().text(), project.run(meant).success().text());
+    }
 }

@@ -146,7 +146,7 @@ fn the_whole_project_and_paths_outside_are_refused() {
     Hint: Name files or directories in it; `herma drop` removes whole checkpoints.
     [exit status: 2]
     ");
-    project.run(["purge", "--yes", "../elsewhere"]).code(1);
+    project.run(["purge", "--yes", "../elsewhere"]).code(2);
 }
 
 #[test]

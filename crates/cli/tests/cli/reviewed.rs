@@ -194,7 +194,7 @@ fn limits_below_zero_are_refused_alike() {
     project.run(["save"]).success();
     for flag in ["--max-size-mb", "--max-snapshots"] {
         let refused = project.run(["checkpoints", "prune", flag, "-5"]).code(2);
-        assert!(refused.error_text().contains("'-5'"), "{refused}");
+        assert!(refused.error_text().contains("`-5`"), "{refused}");
         project.run(["checkpoints", "prune", flag, "0", "--dry-run"]).success();
     }
     let days = ["checkpoints", "prune", "--retention-days", "-1"];

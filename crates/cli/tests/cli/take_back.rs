@@ -274,9 +274,9 @@ fn what_is_no_step_is_refused_and_nothing_changes() {
     ");
     insta::assert_snapshot!(project.run(["undo", "--session", "s-9"]).code(10), @"
     ------- stderr -------
-    Error: there is no such step
+    Error: no step of session `s-9` is known
     Nothing was changed.
-    Hint: `herma steps` lists the steps of this project.
+    Hint: There are steps of `s-2`, `s-1`.
     [exit status: 10]
     ");
     for bad in ["0x1", "-", "1-", "2-1", "1-99999999", "ü"] {

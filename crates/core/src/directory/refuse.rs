@@ -53,6 +53,26 @@ pub enum RootRefused {
     Io(#[from] herma_fs::Error),
 }
 
+impl RootRefused {
+    /// The directory that was refused, unless the system could not even say what it is.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::FileSystemRoot => Some(Path::new("/")),
+            Self::Home(path)
+            | Self::ContainsHome(path)
+            | Self::System(path)
+            | Self::IsHermaHome(path)
+            | Self::InsideStore(path)
+            | Self::ContainsStore(path)
+            | Self::InsideGit(path)
+            | Self::NotADirectory(path)
+            | Self::LeadsElsewhere(path)
+            | Self::Missing(path) => Some(path),
+            Self::Io(_) => None,
+        }
+    }
+}
+
 /// Checks that the canonical path `root` may be a project; `base` is where the store is.
 pub fn check_root(
     root: &Path,

@@ -1,7 +1,8 @@
 //! From any path to the directory that is the project.
 //!
 //! Every command and every agent goes through here, so that a file, its directory and the working
-//! directory of a terminal all lead to the same project.
+//! directory of a terminal all lead to the same project. History decides before markers do: the packages of a
+//! monorepo have a marker each, but where the whole of it is saved, they are parts of it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,9 +13,12 @@ use herma_fs::{FileKind, Stat, stat_path};
 
 use super::refuse::{check_breadth, spellings};
 
+/// What the top of a git repository has, be it a worktree or a submodule.
+const REPOSITORY: &str = ".git";
+
 /// A directory with one of these is a project.
 pub(crate) const MARKERS: [&str; 9] = [
-    ".git",
+    REPOSITORY,
     "pyproject.toml",
     "package.json",
     "Cargo.toml",
@@ -51,14 +55,35 @@ pub enum RootError {
 /// The project `start` belongs to, as a canonical path.
 ///
 /// `start` may be a file, a directory, or not exist; then its nearest existing directory counts. The
-/// project is the nearest directory with a marker, itself included, on the same file system and mount and
-/// below the user's home; without one it is the directory itself. Whether it may be saved is for
+/// project is the nearest directory with checkpoints, itself included, else the nearest with a marker, else
+/// the directory itself. The search ends at a git repository, which is no part of the project around it, at the
+/// edge of the file system or mount, and below the user's home. Whether the project may be saved is for
 /// [`check_root`](super::check_root) to say.
-pub fn find_root(start: &Path, user_home: Option<&Path>) -> Result<PathBuf, RootError> {
+pub fn find_root(
+    start: &Path,
+    user_home: Option<&Path>,
+    has_checkpoints: impl Fn(&Path) -> bool,
+) -> Result<PathBuf, RootError> {
     let directory = existing_directory(&resolve_tilde(start, user_home)?)?;
+    // Most calls come from the top of a repository: for them nobody has to look into the store.
+    if is_repository(&directory) {
+        return Ok(directory);
+    }
+    let candidates = candidates(&directory, user_home)?;
+    let saved = candidates.iter().find(|candidate| has_checkpoints(candidate));
+    let found = saved.or_else(|| candidates.iter().find(|candidate| has_marker(candidate)));
+    Ok(found.map_or(&*directory, |found| *found).to_owned())
+}
+
+/// The directories that may be the project of one, nearest first: itself and those around it, as far as the search goes.
+fn candidates<'a>(
+    directory: &'a Path,
+    user_home: Option<&Path>,
+) -> Result<Vec<&'a Path>, RootError> {
     let homes = spellings(user_home);
     let place = |stat: Stat| (stat.dev, stat.mount);
-    let device = stat_path(&directory)?.map(place);
+    let device = stat_path(directory)?.map(place);
+    let mut candidates = Vec::new();
     for candidate in directory.ancestors() {
         // What is above a directory that is too broad is broader still.
         if check_breadth(candidate, &homes).is_err() {
@@ -68,11 +93,16 @@ pub fn find_root(start: &Path, user_home: Option<&Path>) -> Result<PathBuf, Root
         if stat_path(candidate).ok().flatten().map(place) != device {
             break;
         }
-        if has_marker(candidate) {
-            return Ok(candidate.to_owned());
+        candidates.push(candidate);
+        if is_repository(candidate) {
+            break;
         }
     }
-    Ok(directory)
+    Ok(candidates)
+}
+
+fn is_repository(directory: &Path) -> bool {
+    matches!(stat_path(&directory.join(REPOSITORY)), Ok(Some(_)))
 }
 
 /// Does a directory contain something that marks a project?
@@ -149,8 +179,17 @@ mod tests {
     impl Place {
         #[track_caller]
         fn expect(&self, start: &str, home: &str, root: &str) {
-            let found = find_root(&self.path.join(start), Some(&self.path.join(home))).unwrap();
-            assert_eq!(found, self.path.join(root), "from {start}");
+            self.expect_with(&[], start, home, root);
+        }
+
+        /// The same where these directories have checkpoints.
+        #[track_caller]
+        fn expect_with(&self, saved: &[&str], start: &str, home: &str, root: &str) {
+            let has_checkpoints =
+                |dir: &Path| saved.iter().any(|saved| self.path.join(saved) == dir);
+            let (start, home) = (self.path.join(start), self.path.join(home));
+            let found = find_root(&start, Some(&home), has_checkpoints).unwrap();
+            assert_eq!(found, self.path.join(root), "from {}", start.display());
         }
     }
 
@@ -161,6 +200,41 @@ mod tests {
             place.expect(start, "me", "me/repo");
         }
         place.expect("me/repo/sub", "me", "me/repo/sub");
+    }
+
+    #[test]
+    fn a_package_belongs_to_the_monorepo_that_is_saved() {
+        let place = place(&[
+            "me/mono/.git/HEAD",
+            "me/mono/packages/api/package.json",
+            "me/mono/packages/api/src/a.ts",
+            "me/mono/packages/web/package.json",
+            "me/mono/vendor/lib/.git/HEAD",
+            "me/mono/vendor/lib/Makefile",
+        ]);
+        let saved = &["me/mono"][..];
+        for start in ["me/mono/packages/api", "me/mono/packages/api/src", "me/mono/packages"] {
+            place.expect_with(saved, start, "me", "me/mono");
+        }
+        // A package that was saved by itself stays a project of its own.
+        let both = &["me/mono", "me/mono/packages/api"][..];
+        place.expect_with(both, "me/mono/packages/api/src", "me", "me/mono/packages/api");
+        place.expect_with(both, "me/mono/packages/web", "me", "me/mono");
+        // No checkpoint of the project around it has what is in a repository.
+        place.expect_with(saved, "me/mono/vendor/lib", "me", "me/mono/vendor/lib");
+        place.expect_with(&["me"], "me/mono/packages", "", "me/mono");
+        // Where nothing is saved, the nearest marker decides.
+        place.expect("me/mono/packages/api/src", "me", "me/mono/packages/api");
+    }
+
+    #[test]
+    fn a_saved_directory_is_a_project_without_any_marker() {
+        let place = place(&["me/repo/.git/HEAD", "me/repo/notes/deep/a.txt", "me/b/c/x"]);
+        place.expect_with(&["me/repo/notes"], "me/repo/notes", "me", "me/repo/notes");
+        place.expect_with(&["me/repo/notes"], "me/repo/notes/deep", "me", "me/repo/notes");
+        place.expect_with(&["me/b"], "me/b/c/x", "me", "me/b");
+        // A home that was saved by somebody is still no project.
+        place.expect_with(&["me"], "me/b/c", "me", "me/b/c");
     }
 
     #[test]
@@ -196,18 +270,19 @@ mod tests {
     fn the_search_stops_at_another_file_system() {
         // /proc is always another file system than /, and neither may be taken.
         if stat_path(Path::new("/proc/self")).unwrap().is_some() {
-            let found = find_root(Path::new("/proc/sys/kernel"), None).unwrap();
+            let found = find_root(Path::new("/proc/sys/kernel"), None, |_| false).unwrap();
             assert_eq!(found, Path::new("/proc/sys/kernel"));
         }
     }
 
     #[test]
     fn strange_paths_are_errors_and_never_panics() {
-        let find = |start: &str| find_root(Path::new(start), Some(Path::new("/")));
+        let find_from = |start: &str, home| find_root(Path::new(start), home, |_| false);
+        let find = |start: &str| find_from(start, Some(Path::new("/")));
         assert!(matches!(find(""), Err(RootError::Empty)));
         assert!(matches!(find("a\0b"), Err(RootError::Nul)));
         assert!(matches!(find("~nosuchuser/x"), Err(RootError::OtherHome(_))));
-        assert!(matches!(find_root(Path::new("~/x"), None), Err(RootError::NoHome)));
+        assert!(matches!(find_from("~/x", None), Err(RootError::NoHome)));
         assert!(matches!(find(&"x".repeat(5000)), Err(RootError::Io(_))));
     }
 
@@ -215,7 +290,7 @@ mod tests {
     fn the_tilde_is_the_home_given() {
         let place = place(&["me/repo/Makefile"]);
         let home = place.path.join("me");
-        assert_eq!(find_root(Path::new("~/repo/x"), Some(&home)).unwrap(), home.join("repo"));
-        assert_eq!(find_root(Path::new("~"), Some(&home)).unwrap(), home);
+        let find = |start: &str| find_root(Path::new(start), Some(&home), |_| false).unwrap();
+        assert_eq!((find("~/repo/x"), find("~")), (home.join("repo"), home.clone()));
     }
 }

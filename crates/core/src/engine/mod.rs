@@ -9,6 +9,7 @@ pub(crate) mod open;
 pub(crate) mod operation;
 
 use herma_worktree::present::ScanError;
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -163,15 +164,12 @@ impl Engine {
         &self.options.settings
     }
 
-    /// The project a file or directory belongs to: the nearest directory with a project marker, else
-    /// the nearest one the store knows, else the directory itself.
+    /// The project a file or directory belongs to: the nearest directory with checkpoints, else the nearest with
+    /// a project marker, else the directory itself; see [`directory::find_root`].
     pub fn find_root(&self, start: &Path) -> Result<PathBuf> {
-        let found = directory::find_root(start, self.options.user_home.as_deref())?;
-        if directory::has_marker(&found) {
-            return Ok(found);
-        }
-        let known = found.ancestors().find(|dir| self.knows(dir));
-        Ok(known.map_or(found.clone(), Path::to_owned))
+        let store = LazyCell::new(|| self.open_for_reading().ok().flatten());
+        let has_checkpoints = |dir: &Path| store.as_ref().is_some_and(|store| store.knows(dir));
+        Ok(directory::find_root(start, self.options.user_home.as_deref(), has_checkpoints)?)
     }
 
     /// Has this directory checkpoints?

@@ -27,7 +27,7 @@ impl Engine {
     }
 }
 
-fn known(store: &OpenStore, id: ProjectId) -> Result<KnownProject> {
+pub(crate) fn known(store: &OpenStore, id: ProjectId) -> Result<KnownProject> {
     let identity = store.identity(&id);
     let workdir = identity.workdir();
     Ok(KnownProject {

@@ -4,6 +4,7 @@
 //! is put together again from the two checkpoints, in memory.
 
 pub(crate) mod compare;
+pub(crate) mod contents;
 pub(crate) mod file_history;
 pub(crate) mod labels;
 pub(crate) mod partition;

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
 
 use crate::command_env::{Outcome, Result};
-use crate::commands::cli::Cli;
+use crate::commands::about::help;
 use crate::render::listing;
 use crate::terminal::Ui;
 
@@ -22,8 +22,7 @@ pub(crate) struct ManArgs {
 }
 
 pub(crate) fn cmd_man(ui: &Ui, args: &ManArgs) -> Result<Outcome> {
-    let mut command = Cli::command().disable_help_subcommand(true);
-    command.build();
+    let command = help::described();
     let Some(directory) = &args.directory else {
         let mut out = ui.data();
         out.write_all(&page(command)?)?;

@@ -12,7 +12,7 @@ use herma_core::{Checkpoint, Error, Project, RelPath, Spec};
 use herma_fs::Dir;
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, CommandError, Kind, Result};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result, find};
 
 /// What is compared.
 pub(super) struct Sides {
@@ -23,7 +23,14 @@ pub(super) struct Sides {
     /// Only these paths, if there are any.
     pub(super) scope: Vec<RelPath>,
     /// An argument that is a path only because it is nothing else, and nothing is there.
-    doubtful: Option<String>,
+    doubtful: Option<Doubtful>,
+}
+
+/// Perhaps a mistake.
+struct Doubtful {
+    text: String,
+    /// Is it a checkpoint, if it is no path?
+    is_checkpoint: bool,
 }
 
 impl Sides {
@@ -49,7 +56,10 @@ impl Sides {
         let doubtful = rest
             .iter()
             .find(|argument| !is_there(&env.absolute(Path::new(argument))))
-            .map(|argument| escape(argument.as_bytes()));
+            .map(|argument| Doubtful {
+                text: escape(argument.as_bytes()),
+                is_checkpoint: argument.to_str().is_some_and(|text| find(project, text).is_ok()),
+            });
         let mut checkpoints = checkpoints.into_iter();
         let from = match checkpoints.next() {
             Some(checkpoint) => checkpoint,
@@ -62,13 +72,26 @@ impl Sides {
     /// A word that is neither a checkpoint nor a path was perhaps meant to be a checkpoint.
     pub(super) fn explain(&self, error: Error) -> CommandError {
         match (&self.doubtful, &error) {
-            (Some(argument), Error::PathUnknown { .. }) => CommandError::new(
-                Kind::NoStore,
-                format!(
-                    "`{argument}` is neither a checkpoint nor a file, now or in the checkpoint"
-                ),
-            )
-            .with_hint("`herma list` shows the checkpoints of this project."),
+            (Some(Doubtful { text, is_checkpoint: true }), Error::PathUnknown { .. }) => {
+                let (message, hint) = if self.to.is_some() {
+                    let hint =
+                        "`herma diff N M PATH` compares two, `herma diff N` one with the present.";
+                    (format!("`{text}` would be a third checkpoint to compare"), hint.to_owned())
+                } else {
+                    let hint = format!("Put it first: `herma diff {text} PATH`");
+                    (format!("checkpoint `{text}` stands behind a path"), hint)
+                };
+                CommandError::usage(message).with_hint(hint)
+            }
+            (Some(Doubtful { text: argument, .. }), Error::PathUnknown { .. }) => {
+                CommandError::new(
+                    Kind::NoStore,
+                    format!(
+                        "`{argument}` is neither a checkpoint nor a file, now or in the checkpoint"
+                    ),
+                )
+                .with_hint("`herma list` shows the checkpoints of this project.")
+            }
             _ => error.into(),
         }
     }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use herma_core::steps::StepChoice;
-use herma_core::{Project, RelPath, SessionChanges};
+use herma_core::{Error, Project, RelPath, SessionChanges};
 
 use super::sides::as_checkpoint;
 use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::take_back::turn_choice;
+use crate::commands::steps::known::no_such_steps;
 use crate::render::authors::{numbers, warn_of_gaps};
 use crate::render::json::{PathJson, list, object, project_json};
 use crate::render::listing::counted;
@@ -57,7 +58,11 @@ pub(super) fn diff_steps(
     let scope = scope(env, project, args)?;
     let found = env
         .ui
-        .during(|progress| project.session_changes(choice, &scope, !args.no_renames, progress))?;
+        .during(|progress| project.session_changes(choice, &scope, !args.no_renames, progress))
+        .map_err(|error| match error {
+            Error::NoSteps => no_such_steps(project, choice),
+            error => error.into(),
+        })?;
     if env.ui.json {
         write_json(env, project, &found)?;
     } else {

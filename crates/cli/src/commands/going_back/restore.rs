@@ -1,10 +1,10 @@
 //! `herma restore`, also `herma rollback`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use herma_core::restore::RestoreOptions;
-use herma_core::{Checkpoint, Error, Project};
+use herma_core::{Checkpoint, Error, Project, RelPath};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
@@ -12,6 +12,7 @@ use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
+use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint
@@ -71,7 +72,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         return continue_restore(env, args.null);
     }
     let project = env.open_project()?;
-    let checkpoint = checkpoint(&project, args)?;
+    let checkpoint = checkpoint(env, &project, args)?;
     let conversation = match &checkpoint {
         Some(checkpoint) if args.with_transcript => Conversation::of(env, checkpoint)?,
         None if args.with_transcript => {
@@ -110,13 +111,44 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
 /// can be a path.
-fn checkpoint(project: &Project, args: &RestoreArgs) -> Result<Option<Checkpoint>> {
+fn checkpoint(
+    env: &CommandEnv,
+    project: &Project,
+    args: &RestoreArgs,
+) -> Result<Option<Checkpoint>> {
     let Some(text) = &args.checkpoint else { return Ok(None) };
     let found = find(project, text);
     if found.is_err() && args.choice.is_given() {
         return Ok(None);
     }
-    found.map(Some)
+    found.map(Some).map_err(|error| meant_as_path(env, project, error, text))
+}
+
+/// Whoever is used to name only a file is told how a checkpoint of it is named.
+fn meant_as_path(
+    env: &CommandEnv,
+    project: &Project,
+    error: CommandError,
+    text: &str,
+) -> CommandError {
+    let error = error.with_state("Nothing was changed.");
+    let saved = path_of(env, project, text).and_then(|path| project.newest_with(&path).ok()?);
+    let Some(saved) = saved else { return error };
+    let (number, path) = (saved.number, quote(text));
+    let hint = format!("`herma restore {number} {path}` brings it back as it was last saved.");
+    CommandError { hints: vec![hint], ..error }
+}
+
+/// The path in the project that is called so.
+fn path_of(env: &CommandEnv, project: &Project, text: &str) -> Option<RelPath> {
+    let path = project.rel_path(&env.absolute(Path::new(text)));
+    path.ok().filter(|path| !path.is_root())
+}
+
+/// Is this the name of something that is or was in the project?
+pub(super) fn is_path(env: &CommandEnv, project: &Project, text: &str) -> bool {
+    let unknown = path_of(env, project, text).map(|path| project.first_unknown(&[path]));
+    matches!(unknown, Some(Ok(None)))
 }
 
 fn take_back_chosen(

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use herma_core::steps::{StepChoice, TurnChoice};
 use herma_core::types::address::When;
-use herma_core::{Checkpoint, Project, TakeBack, TakeBackPlan};
+use herma_core::{Checkpoint, Error, Project, TakeBack, TakeBackPlan};
 use herma_reversal::Conflicts;
 
-use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::command_error::unknown_path;
 use crate::commands::going_back::restore::with_state_of_files;
+use crate::commands::steps::known::no_such_steps;
 use crate::filters::parse_when;
 use crate::render::patch_choice;
 use crate::render::take_back_report::{report_planned, report_taken_back};
@@ -105,11 +107,18 @@ impl HowArgs {
         since: Option<Checkpoint>,
         (paths, keep): (&[PathBuf], &[PathBuf]),
     ) -> Result<TakeBack> {
+        let (paths, keep) = (env.project_paths(project, paths)?, env.project_paths(project, keep)?);
+        // No step did anything to a path that nobody ever had: that would be told as success.
+        for named in [&paths, &keep] {
+            if let Some(path) = project.first_unknown(named)? {
+                return Err(unknown_path(&path));
+            }
+        }
         Ok(TakeBack {
             steps,
             since,
-            paths: env.project_paths(project, paths)?,
-            keep: env.project_paths(project, keep)?,
+            paths,
+            keep,
             conflicts: self.conflicts.into(),
             file_by_file: self.patch,
         })
@@ -128,7 +137,7 @@ pub(crate) fn take_back(
     let mut chosen = None;
     if dry_run || asked.file_by_file {
         let planned = env.ui.during(|progress| project.plan_take_back(asked, progress));
-        let mut plan = planned.map_err(|error| with_state_of_files(project, error))?;
+        let mut plan = planned.map_err(|error| failed(project, asked, error))?;
         if dry_run {
             return report_planned(env, project, &plan, null, conversation.plan(env)?);
         }
@@ -145,9 +154,16 @@ pub(crate) fn take_back(
     });
     let taken = taken.map_err(|error| {
         following.failed();
-        with_state_of_files(project, error)
+        failed(project, asked, error)
     })?;
     report_taken_back(env, project, &taken, null, following.finish()?)
+}
+
+fn failed(project: &Project, asked: &TakeBack, error: Error) -> CommandError {
+    match error {
+        Error::NoSteps => no_such_steps(project, &asked.steps).with_state("Nothing was changed."),
+        error => with_state_of_files(project, error),
+    }
 }
 
 /// Lets a person choose; is anything left to do?

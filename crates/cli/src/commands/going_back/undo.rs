@@ -8,14 +8,15 @@ use herma_core::{Error, Project, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::commands::going_back::restore::with_state_of_files;
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
+use crate::commands::going_back::restore::{is_path, with_state_of_files};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     report_conversation, report_outside, report_plan, report_restored,
 };
 use crate::render::told::Told;
+use crate::terminal::{quote, shown};
 use crate::transcript::{Conversation, Following};
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
@@ -54,13 +55,13 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
     let is_chosen = !args.steps.is_empty() || args.choice.is_given();
     if !is_chosen && (args.how.patch || !args.paths.is_empty()) {
-        let error = CommandError::usage("which steps, is not said");
-        return Err(error.with_hint("`herma undo STEP --patch`, or `herma restore N PATH`."));
+        return Err(no_step_named(args));
     }
     if is_chosen {
         let mut numbers = Vec::new();
         for text in &args.steps {
-            numbers.extend(parse_steps(text)?);
+            let parsed = parse_steps(text);
+            numbers.extend(parsed.map_err(|error| meant_otherwise(env, &project, error, text))?);
         }
         let steps = args.choice.choice(env, &numbers);
         let asked = args.how.asked(env, &project, steps, None, (&args.paths, &[]))?;
@@ -83,9 +84,52 @@ fn parse_steps(text: &str) -> Result<RangeInclusive<u64>> {
             let text = escape(text.as_bytes());
             let error = CommandError::usage(format!("`{text}` is not the number of a step"));
             Err(error
-                .with_hint("`herma steps` lists the steps; `herma undo 3-5` takes back three."))
+                .with_state("Nothing was changed.")
+                .with_hint("`herma steps` lists the steps; `herma undo 3-5` undoes three."))
         }
     }
+}
+
+/// The failure of an undo that names files, or wants to ask, and no steps.
+fn no_step_named(args: &UndoArgs) -> CommandError {
+    let error = CommandError::usage("no step was named").with_state("Nothing was changed.");
+    let Some(path) = args.paths.first() else {
+        return error.with_hint("`herma undo STEP --patch`; `herma steps` lists the steps.");
+    };
+    error.with_hint(in_one_file(&quote(&shown(path))))
+}
+
+/// How to undo what a step did in one file.
+fn in_one_file(file: &str) -> String {
+    format!(
+        "`herma history {file}` names the steps that changed it; `herma undo STEP -- {file}` undoes one."
+    )
+}
+
+/// What somebody may have meant whose steps are no numbers: another way to write several, a checkpoint, or a file.
+fn meant_otherwise(
+    env: &CommandEnv,
+    project: &Project,
+    error: CommandError,
+    text: &str,
+) -> CommandError {
+    let numbers: Vec<u64> = text.split(['-', '.', ',']).filter_map(|n| n.parse().ok()).collect();
+    let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"-.,".contains(&byte));
+    let hint = match (&numbers[..], is_list) {
+        ([_, _, ..], true) if text.contains(',') => {
+            let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
+            format!("Write `herma undo {}`.", numbers.join(" "))
+        }
+        (&[one, other], true) if one.abs_diff(other) < 10_000 => {
+            format!("Write `herma undo {}-{}`.", one.min(other), one.max(other))
+        }
+        _ if find(project, text).is_ok() => {
+            format!("That is a checkpoint: `herma restore {}` goes back to it.", quote(text))
+        }
+        _ if is_path(env, project, text) => in_one_file(&quote(text)),
+        _ => return error,
+    };
+    CommandError { hints: vec![hint], ..error }
 }
 
 pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome> {

@@ -18,6 +18,7 @@ use crate::environment::OuterStep;
 use crate::render::json::{object, project_json};
 use crate::render::step_report::step_json;
 use crate::render::{listing, step_report};
+use crate::terminal::quote;
 
 /// What a shell answers when there is no such command.
 const NOT_FOUND: u8 = 127;
@@ -218,16 +219,6 @@ fn no_signals(error: &io::Error) -> CommandError {
 fn in_one_line(words: &[OsString]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quote(&word.to_string_lossy())).collect();
     quoted.join(" ")
-}
-
-/// A word as a shell takes it.
-pub(crate) fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%^".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use herma_fs::Dir;
 
 use super::findings::{Findings, Level};
 use crate::command_env::CommandEnv;
+use crate::command_error::clean;
 use crate::commands::agents::install::state::{AgentState, Installed};
 use crate::environment::agent_places;
 use crate::terminal::{escape, shown, time};
@@ -25,6 +26,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
         let examined = Examined { env, places: &places, scope, directory, state };
         let (level, text, hint) = examined.look();
         findings.add(state.agent.word(), level, text, &hint);
+        look_outside(findings, env, state.agent);
     };
     for agent in Agent::ALL {
         let state = AgentState::look(agent, &places, &Scope::User);
@@ -185,13 +187,34 @@ fn is_executable(program: &Path) -> bool {
     stat.is_some_and(|stat| stat.kind == herma_fs::FileKind::File && stat.mode & 0o111 != 0)
 }
 
+/// For so many seconds it is worth knowing that an agent worked outside any project.
+const OUTSIDE_FOR: i64 = 7 * 24 * 60 * 60;
+
+/// Says where the agent worked lately without anything being saved.
+fn look_outside(findings: &mut Findings, env: &CommandEnv, agent: Agent) {
+    let Some((seconds, why)) = note(env, agent, "outside") else { return };
+    if env.now().seconds.saturating_sub(seconds) > OUTSIDE_FOR {
+        return;
+    }
+    let age = time::age(seconds, env.now());
+    let text = format!("worked outside any project {age}, which was not saved: {}", clean(&why));
+    let hint = "Start it in a project; `herma/hooks/hook.log` in the home lists its calls.";
+    findings.add(agent.word(), Level::Fine, text, hint);
+}
+
+/// A note that `herma hook` leaves: when it was, and what.
+fn note(env: &CommandEnv, agent: Agent, what: &str) -> Option<(i64, String)> {
+    let dir = Dir::open(&env.home.join("herma/hooks")).ok()?;
+    let bytes = dir.read_opt(format!("{}.{what}", agent.word()).as_str(), 4096).ok()??;
+    let text = String::from_utf8(bytes).ok()?;
+    let (seconds, text) = text.trim_end().split_once(' ')?;
+    Some((seconds.parse().ok()?, text.to_owned()))
+}
+
 /// When the agent was last heard of, and why nothing could be saved then, from the note that `herma hook` leaves.
 fn last_seen(env: &CommandEnv, agent: Agent) -> Option<(String, Option<String>)> {
-    let dir = Dir::open(&env.home.join("herma/hooks")).ok()?;
-    let note = dir.read_opt(format!("{}.seen", agent.word()).as_str(), 4096);
-    let note = String::from_utf8(note.ok()??).ok()?;
-    let mut words = note.trim_end().splitn(4, ' ');
-    let seconds = words.next()?.parse().ok()?;
+    let (seconds, note) = note(env, agent, "seen")?;
+    let mut words = note.splitn(3, ' ');
     let age = time::age(seconds, env.now());
     let event = words.next().filter(|word| {
         word.len() < 40 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')

@@ -10,6 +10,7 @@ use super::{agents, disk, sessions};
 use crate::command_env::{CommandEnv, CommandError, FINISH_PURGE};
 use crate::conversations;
 use crate::render::listing::counted;
+use crate::render::nearby::{projects_nearby, with_projects_nearby};
 use crate::terminal::{escape, shown, time};
 
 /// How bad it is.
@@ -74,7 +75,9 @@ pub(super) fn look(env: &CommandEnv) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     match env.open_project_quietly() {
         Ok(project) => look_at_project(&mut findings, env, &project),
-        Err(error) => findings.add_error("project", error),
+        Err(error) => {
+            findings.add_error("project", with_projects_nearby(env, error));
+        }
     }
     look_at_store(&mut findings, env);
     disk::look(&mut findings, env);
@@ -105,9 +108,13 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
     };
     findings.fine("project", format!("{root} ({why}), id {}", project.id()));
     match project.timeline() {
-        Ok(list) => findings.fine("checkpoints", list.len().to_string()),
-        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
-            findings.fine("checkpoints", "none yet");
+        Ok(list) if !list.is_empty() => findings.fine("checkpoints", list.len().to_string()),
+        Ok(_) | Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => {
+            // What was moved here is told below, with the command that reconnects it.
+            let hints = projects_nearby(env, project.root());
+            let hint = hints.iter().find(|hint| !hint.contains("--adopt"));
+            let hint = hint.map_or("", String::as_str);
+            findings.add("checkpoints", Level::Fine, "none yet", hint);
         }
         Err(error) => findings.add_error("checkpoints", error),
     }

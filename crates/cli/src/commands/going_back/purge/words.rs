@@ -11,9 +11,8 @@ use herma_core::purge::{CopyFound, PurgePlan, Purged};
 use super::texts;
 use crate::command_env::{CommandEnv, Result};
 use crate::commands::checkpoints::damage::name_all;
-use crate::commands::steps::run::quote;
 use crate::render::listing::counted;
-use crate::terminal::{escape, shown, size};
+use crate::terminal::{escape, quote, shown, size};
 
 /// Lists what goes, and where else its contents are.
 pub(super) fn describe(env: &CommandEnv, project: &Project, plan: &PurgePlan) -> Result<()> {

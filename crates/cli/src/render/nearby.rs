@@ -1,0 +1,67 @@
+//! Where the checkpoints are that somebody may have looked for in a directory without any, and what to type to see them.
+
+use std::path::{Path, PathBuf};
+
+use herma_core::Nearby;
+use herma_core::engine::KnownProject;
+
+use crate::command_env::{CommandEnv, CommandError};
+use crate::render::listing::counted;
+use crate::terminal::{quote, shown};
+
+/// Adds to a failure for lack of checkpoints where there are some.
+pub(crate) fn with_projects_nearby(env: &CommandEnv, mut error: CommandError) -> CommandError {
+    if let Some(directory) = error.without_checkpoints.take() {
+        error.hints.splice(..0, projects_nearby(env, &directory));
+    }
+    error
+}
+
+/// What to type to get at the checkpoints of the projects near a directory. What cannot be found out is not told: it is
+/// an extra.
+pub(crate) fn projects_nearby(env: &CommandEnv, directory: &Path) -> Vec<String> {
+    let Ok(Nearby { around, within, moved }) = env.engine.nearby(directory) else {
+        return Vec::new();
+    };
+    let mut told = Vec::new();
+    let is_only = moved.len() == 1;
+    for one in &moved {
+        let which = if is_only { String::new() } else { format!(" {}", one.id) };
+        let (count, place) = described(one);
+        told.push(format!(
+            "`herma doctor --adopt{which}` reconnects the {count} of {place}, which was probably moved here."
+        ));
+    }
+    let around = around.iter().map(|one| (one, ", the project around this one"));
+    for (one, what) in around.chain(within.iter().map(|one| (one, ""))) {
+        let (count, place) = described(one);
+        if let Some(there) = &one.workdir {
+            let there = quote(&shown(from_here(env, there)));
+            told.push(format!("`herma -C {there} list` shows the {count} of {place}{what}."));
+        }
+    }
+    told
+}
+
+/// How many checkpoints it has, and where it is or was.
+fn described(one: &KnownProject) -> (String, String) {
+    let place = one.workdir.as_ref().map_or_else(|| format!("project {}", one.id), shown);
+    let count = match one.checkpoints {
+        1 => "checkpoint".to_owned(),
+        many => counted(many, "checkpoint"),
+    };
+    (count, place)
+}
+
+/// The path as one would type it: relative where that is short, and the present directory is what it is relative to.
+fn from_here(env: &CommandEnv, there: &Path) -> PathBuf {
+    let here = herma_fs::dir::canonicalize(&env.directory);
+    let Some(here) = here.ok().filter(|_| !env.is_directory_given) else { return there.to_owned() };
+    if let Ok(below) = there.strip_prefix(&here) {
+        return below.to_owned();
+    }
+    match here.strip_prefix(there) {
+        Ok(way) => way.components().map(|_| "..").collect(),
+        Err(_) => there.to_owned(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Which project a directory belongs to, and where somebody is sent who looks in the wrong one.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test prepares its files with std, and fails where something is missing"
+)]
+
+use super::test_env;
+
+#[test]
+fn a_package_of_a_saved_monorepo_is_part_of_it() {
+    let env = test_env();
+    let mono = env.work_dir("mono").files([("package.json", "{}"), ("api/package.json", "{}")]);
+    mono.run(["save", "-m", "all of it"]).success();
+    let api = env.work_dir("mono/api");
+    assert!(api.run(["list"]).success().text().contains("all of it"));
+    api.write("a.ts", "one");
+    api.run(["save", "-m", "from the package"]).success();
+    assert!(mono.run(["list"]).success().text().contains("from the package"));
+}
+
+#[test]
+fn whoever_looks_around_or_below_a_project_is_told_where_it_is() {
+    let env = test_env();
+    let around = env.work_dir("shelf").files([("Makefile", ""), ("repo/.git/HEAD", "")]);
+    around.run(["save"]).success();
+    let repo = env.work_dir("shelf/repo");
+    insta::assert_snapshot!(repo.run(["show", "1"]).code(10), @r"
+    ------- stderr -------
+    Error: no checkpoints for $ROOT/work/shelf/repo
+    Hint: `herma -C .. list` shows the checkpoint of $ROOT/work/shelf, the project around this one.
+    Hint: `herma save` makes the first checkpoint.
+    [exit status: 10]
+    ");
+    let above = env.work_dir("");
+    insta::assert_snapshot!(above.run(["list"]).success(), @r"
+    ------- stderr -------
+    This project has no checkpoints.
+    Hint: `herma -C shelf list` shows the checkpoint of $ROOT/work/shelf.
+    Hint: `herma save` makes the first one.
+    ");
+    let doctor = above.run(["doctor"]).success();
+    assert!(doctor.text().contains("`herma -C shelf list`"), "{doctor}");
+    let user = env.user_home();
+    let mut command = env.command(&user);
+    command.arg("list");
+    insta::assert_snapshot!(env.finish(&mut command).code(1), @r"
+    ------- stderr -------
+    Error: $HOME is your home directory, not a project
+    Nothing was saved or changed.
+    Hint: Go into a project, or name one with `--root DIR`.
+    [exit status: 1]
+    ");
+    // With `-C` a path that is relative to the present directory would lead elsewhere.
+    let elsewhere = above.run(["-C", "shelf/repo", "undo"]).code(10);
+    assert!(elsewhere.error_text().contains("`herma -C /"), "{elsewhere}");
+}
+
+#[test]
+fn whoever_looks_in_a_project_that_was_moved_is_told_how_to_reconnect_it() {
+    let env = test_env();
+    let before = env.work_dir("before").files([("a.txt", "one"), ("Makefile", "")]);
+    before.run(["save"]).success();
+    let after = before.path().with_file_name("after");
+    std::fs::rename(before.path(), &after).unwrap();
+    let moved = env.work_dir("after");
+    insta::assert_snapshot!(moved.run(["diff"]).code(10), @r"
+    ------- stderr -------
+    Error: no checkpoints for $ROOT/work/after
+    Hint: `herma doctor --adopt` reconnects the checkpoint of $ROOT/work/before, which was probably moved here.
+    Hint: `herma save` makes the first checkpoint.
+    [exit status: 10]
+    ");
+    moved.run(["doctor", "--adopt"]).success();
+    moved.run(["diff"]).success();
+}
