@@ -133,11 +133,11 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
     let (gaps, secrets): (Vec<_>, Vec<_>) = list.iter().partition(|entry| entry.reason.is_gap());
     let all = format!("herma show {}", saved.checkpoint.number);
     if !gaps.is_empty() {
-        let count = counted_entries(gaps.len(), "entry is", "entries are");
-        env.ui.warning(format_args!("{count} not in this checkpoint as on disk:"));
+        let count = counted_entries(gaps.len(), "file was", "files were");
+        env.ui.warning(format_args!("{count} not saved as on disk:"));
         env.ui.name_some(gaps.iter().map(|entry| in_words(entry)), &all);
         if gaps.iter().any(|entry| entry.secret.is_some()) {
-            env.ui.detail("A line `!path` in `.hermaignore` saves such a file all the same.");
+            env.ui.detail("To save it anyway, add a line `!path` to `.hermaignore`.");
         }
     }
     if !secrets.is_empty() {

@@ -83,14 +83,14 @@ pub(crate) static TOOLS: [Tool; 25] = [
     }),
     tool("herma_restore", "restore", MovesFiles, "only_agent session turn since conflicts with_transcript").for_agents(ForAgents {
         title: "Go back to a checkpoint",
-        description: "Puts files back as they were at a checkpoint. What agents did since is taken back, what a person edited is kept unless `all` is true. The present state is saved first; herma_undo takes this back.",
+        description: "Puts files back as they were at a checkpoint. What agents did since is undone, what a person edited is kept unless `all` is true. The present state is saved first; herma_undo undoes this.",
         options: "checkpoint paths keep all",
         required: &["checkpoint"],
         sentence: moved,
     }),
     tool("herma_undo", "undo", MovesFiles, "paths only_agent session turn since conflicts").for_agents(ForAgents {
         title: "Undo",
-        description: "Takes back the given steps; without any, the latest changes since the last checkpoint, or the last restore. The present state is saved first.",
+        description: "Undoes the given steps; without any, the latest changes since the last checkpoint, or the last restore. The present state is saved first.",
         options: "steps dry_run",
         required: &[],
         sentence: moved,

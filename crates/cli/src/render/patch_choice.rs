@@ -38,7 +38,7 @@ enum Decision {
 pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut TakeBackPlan) -> Result<()> {
     let mut quit = false;
     for path in &preview.modes {
-        let question = format!("Take back permissions or directory {path}");
+        let question = format!("Undo permissions or directory {path}");
         quit = quit || whole(ui, plan, &question, path)?;
         if quit {
             plan.leave(path);
@@ -88,12 +88,12 @@ fn one_file(
     let Some((old, new)) = texts(preview, change)? else {
         show(ui, preview, change)?;
         let what = match (change.old, change.new) {
-            (None, _) => "bring back",
-            (_, None) => "delete",
-            _ if change.from.is_some() => "move",
-            _ => "take back",
+            (None, _) => "Bring back",
+            (_, None) => "Delete",
+            _ if change.from.is_some() => "Move back",
+            _ => "Undo the change of",
         };
-        let question = format!("Shall this {what} {}", change.path);
+        let question = format!("{what} {}", change.path);
         return Ok(quit_or(whole(ui, plan, &question, &change.path)?));
     };
     let mut choices = Choices::new(hunks(&old, &new, CONTEXT));
@@ -124,7 +124,7 @@ fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool> {
         };
         let number = at + 1;
         let count = choices.len();
-        let prompt = format!("({number}/{count}) Take back this hunk [{letters}]? ");
+        let prompt = format!("({number}/{count}) Undo this hunk [{letters}]? ");
         match choices.answer(ui.ask_for_word(&prompt)?.as_deref()) {
             Understood::Yes => {}
             Understood::Unknown => ui.status(HELP),

@@ -129,7 +129,7 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
             "Under way at the same time: {others}. Some of this may not be step {number}'s."
         ));
     }
-    ui.status(format_args!("`herma undo {number}` takes back only this and keeps later edits."));
+    ui.status(format_args!("`herma undo {number}` undoes only this and keeps later edits."));
 }
 
 /// Why it cannot be told what a step changed.

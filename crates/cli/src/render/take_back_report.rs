@@ -51,9 +51,9 @@ pub(crate) fn report_planned(
     tell(&env.ui, plan);
     let count = counted(plan.reversed.changes.len(), "change");
     if !plan.is_empty() {
-        env.ui.status(format_args!("{count} would take back {}. Nothing was changed.", what(plan)));
+        env.ui.status(format_args!("{count} would undo {}. Nothing was changed.", what(plan)));
     }
-    let would = ["would be undone in part", "would not be undone", "Nothing to take back."];
+    let would = ["would be undone in part", "would not be undone", "Nothing to undo."];
     tell_outcomes(&env.ui, plan, would);
     told.tell(env, outcome(plan))
 }
@@ -85,13 +85,13 @@ pub(crate) fn report_taken_back(
     tell(&env.ui, plan);
     if let Some(restored) = &taken.restored {
         env.ui.status(format_args!(
-            "Took back {}: {} written, {} deleted.",
+            "Undid {}: {} written, {} deleted.",
             what(plan),
             counted(restored.written, "file"),
             restored.removed
         ));
     }
-    let was = ["was undone in part", "was not undone", "Nothing to take back."];
+    let was = ["was undone in part", "was not undone", "Nothing to undo."];
     tell_outcomes(&env.ui, plan, was);
     if taken.restored.is_some() {
         env.ui.status("`herma undo` brings back the state from before.");
@@ -121,7 +121,28 @@ fn steps_in_words(steps: &[u64]) -> String {
     match steps {
         [] => "no step".to_owned(),
         [one] => format!("step {one}"),
-        [first, .., last] => format!("{} steps between {first} and {last}", steps.len()),
+        many => format!("steps {}", ranges(many)),
+    }
+}
+
+/// Ascending numbers, those that follow each other as a range: `8–10, 12 and 13`.
+fn ranges(numbers: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => runs.push((*number, *number)),
+        }
+    }
+    let words = runs.into_iter().flat_map(|(first, last)| match last - first {
+        0 => vec![first.to_string()],
+        1 => vec![first.to_string(), last.to_string()],
+        _ => vec![format!("{first}–{last}")],
+    });
+    let words: Vec<String> = words.collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
     }
 }
 
@@ -134,7 +155,7 @@ fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [
         ui.status(if plan.outside.is_empty() {
             nothing
         } else {
-            "Nothing to take back that checkpoints hold."
+            "Nothing to undo that checkpoints hold."
         });
     }
     for outcome in left {
@@ -342,5 +363,20 @@ fn to_json(
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
         transcript: told.to_json(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_follow_each_other_are_a_range() {
+        let words = |numbers: &[u64]| steps_in_words(numbers);
+        assert_eq!(words(&[3]), "step 3");
+        assert_eq!(words(&[1, 2]), "steps 1 and 2");
+        assert_eq!(words(&[8, 9, 10]), "steps 8–10");
+        assert_eq!(words(&[8, 9, 10, 12, 13]), "steps 8–10, 12 and 13");
+        assert_eq!(words(&[1, 3, 4, 5, 9]), "steps 1, 3–5 and 9");
     }
 }

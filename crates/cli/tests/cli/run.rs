@@ -18,7 +18,7 @@ fn a_command_is_a_step_that_says_what_it_changed_and_how_to_take_it_back() {
     Step 1 changed 2 files, +2/-0:
       a.txt
       b.txt
-    `herma undo 1` takes back only this and keeps later edits.
+    `herma undo 1` undoes only this and keeps later edits.
     ");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
     1  [TIME]  [AGE]        sh  run  sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)

@@ -113,9 +113,9 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
     insta::assert_snapshot!(saved, @"
     ------- stderr -------
     Saved checkpoint 2 ([ID]): 1 file, +1/-0 changed.
-    Warning: 1 entry is not in this checkpoint as on disk:
+    Warning: 1 file was not saved as on disk:
       new.txt (a GitHub token in line 3)
-      A line `!path` in `.hermaignore` saves such a file all the same.
+      To save it anyway, add a line `!path` to `.hermaignore`.
     Warning: 1 saved file looks like it holds a secret:
       old.txt (a GitHub token in line 2)
       `herma purge PATH` removes one from all checkpoints; a line `!path` in `.hermaignore` ends this warning.

@@ -141,7 +141,7 @@ fn a_restore_says_how_to_take_it_back() {
     insta::assert_snapshot!(ask(&project, "/rollback undo").success(), @"
     ✅ Went back to checkpoint [ID]: pre-rollback snapshot (restoring to [ID])
     The state from before is checkpoint [ID].
-    /rollback redo repeats what this took back.
+    /rollback redo repeats what this undid.
     ");
     assert_eq!(project.tree(), changed);
     ask(&project, "/rollback redo").success();

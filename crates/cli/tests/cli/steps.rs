@@ -30,7 +30,7 @@ fn one_process_begins_a_step_and_another_ends_it() {
     Step 1 changed 2 files, +2/-0:
       a.txt
       b/c.txt
-    `herma undo 1` takes back only this and keeps later edits.
+    `herma undo 1` undoes only this and keeps later edits.
     ");
     insta::assert_snapshot!(project.run(["step", "end", "1"]).code(1), @"
     ------- stderr -------
@@ -95,7 +95,7 @@ fn what_overlaps_says_so_at_both_ends_and_in_the_list() {
     Step 2 changed 1 file, +1/-1:
       a.txt
     Under way at the same time: 1. Some of this may not be step 2's.
-    `herma undo 2` takes back only this and keeps later edits.
+    `herma undo 2` undoes only this and keeps later edits.
     ");
     project.chmod("a.txt", 0o600);
     project.run(["step", "end", "1"]).success();

@@ -70,7 +70,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     Kept, changed by other steps:
       code.txt
       made.txt
-    1 change would take back step 1. Nothing was changed.
+    1 change would undo step 1. Nothing was changed.
     ");
     herma_testkit::tree::assert_same(&before, &project.tree(), "a dry run changes nothing");
     insta::assert_snapshot!(project.run(["undo", "1"]).success(), @"
@@ -81,7 +81,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     Kept, changed by other steps:
       code.txt
       made.txt
-    Took back step 1: 1 file written, 0 deleted.
+    Undid step 1: 1 file written, 0 deleted.
     `herma undo` brings back the state from before.
     ");
     assert_eq!(project.read("code.txt"), lines(&[(10, "CODEX"), (17, "PERSON")]));
@@ -95,7 +95,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     Kept, changed by other steps:
       code.txt
       made.txt
-    Nothing to take back.
+    Nothing to undo.
     ");
     env.fsck();
 }
@@ -160,7 +160,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
-    2 changes would take back 2 steps between 1 and 2. Nothing was changed.
+    2 changes would undo steps 1 and 2. Nothing was changed.
     ");
     insta::assert_snapshot!(project.run(["restore", "@-2"]).success(), @"
     write  code.txt
@@ -168,7 +168,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
-    Took back 2 steps between 1 and 2: 1 file written, 1 deleted.
+    Undid steps 1 and 2: 1 file written, 1 deleted.
     `herma undo` brings back the state from before.
     ");
     assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
@@ -242,7 +242,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
     Warning: 1 conflict left as it is:
       config.py: the same lines were changed since
     Hint: `--conflicts=ours|theirs|markers` decides them.
-    Took back a part of step 3: 1 file written, 0 deleted.
+    Undid a part of step 3: 1 file written, 0 deleted.
     Step 1 was not undone: config.py stays as it is.
     Step 3 was undone in part: config.py stays as it is.
     `herma undo` brings back the state from before.

@@ -87,7 +87,7 @@ fn a_restore_without_steps_is_chosen_from_as_well() {
     let said = answer(&env, &project, &["restore", "@", "-p"], "y\nn\n");
     insta::assert_snapshot!(herma_testkit::output::redact::redact(&said, &[]), @"
     code.txt
-    (1/2) Take back this hunk [y,n,q,a,d,j,k,?]? (2/2) Take back this hunk [y,n,q,a,d,j,k,?]? Took back what changed since: 1 file written, 0 deleted.
+    (1/2) Undo this hunk [y,n,q,a,d,j,k,?]? (2/2) Undo this hunk [y,n,q,a,d,j,k,?]? Undid what changed since: 1 file written, 0 deleted.
     `herma undo` brings back the state from before.
     @@ -1,5 +1,5 @@
      line 1

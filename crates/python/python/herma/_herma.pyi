@@ -329,7 +329,7 @@ class Plan:
     kept: list[Kept]
     """What would have to change for an exact result but is left alone, sorted by path."""
     steps: list[int]
-    """The steps that are taken back; empty if everything is, whoever changed it."""
+    """The steps that are undone; empty if everything is, whoever changed it."""
     is_exact: bool
     """Is it a restore of everything, whoever changed it?"""
     def __bool__(self) -> bool: ...
@@ -640,12 +640,12 @@ class Project:
         It is stopped, or finished first, as `restore` is.
         """
     def undo(self, *, progress: _Progress = None) -> Restored:
-        """Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint back.
+        """Undoes the last restore; or, if files changed since, those changes; or goes one checkpoint back.
 
         It is stopped, or finished first, as `restore` is.
         """
     def redo(self, *, progress: _Progress = None) -> Restored:
-        """Repeats what undo took back.
+        """Repeats what was undone.
 
         It is stopped, or finished first, as `restore` is.
         """

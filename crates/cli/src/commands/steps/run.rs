@@ -65,7 +65,7 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
         Ok(bracket) => Some(bracket),
         Err(error) if args.anyway && error.kind != Kind::Cancelled => {
             env.ui.warning(&error.message);
-            env.ui.detail("The command runs all the same: what it does cannot be undone.");
+            env.ui.detail("The command runs anyway: what it does cannot be undone.");
             None
         }
         Err(error) => {

@@ -141,8 +141,8 @@ fn tell(env: &CommandEnv, done: &Done) {
     let title = done.agent.title();
     let is_changed = |file: &&FileDone| file.action != Action::Unchanged;
     if done.files.iter().all(|file| !is_changed(&file)) {
-        let state = if done.installing { "is installed already" } else { "is not installed" };
-        env.ui.status(format_args!("{title} {state}."));
+        let state = if done.installing { "already" } else { "not" };
+        env.ui.status(format_args!("Herma is {state} connected to {title}."));
     }
     for file in &done.files {
         let path = shown(&file.path);

@@ -80,7 +80,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn undo(&self) -> Result<Reply> {
-        let reverse = "/rollback redo repeats what this took back.";
+        let reverse = "/rollback redo repeats what this undid.";
         self.travel("undo", Aim::Undo, reverse)
     }
 
