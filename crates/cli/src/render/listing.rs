@@ -3,7 +3,7 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::types::checkpoint::ChangeCount;
+use herma_core::types::checkpoint::{ChangeCount, Origin};
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Lost, ObjectId};
 
@@ -104,7 +104,7 @@ pub(crate) fn write_checkpoints(
         let tail = tail(checkpoint);
         let used = [&number, &id, &when, &age, &tail].map(|part| width(part) + 2);
         let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
-        let reason = fit(&escape(&checkpoint.subject()), room);
+        let reason = fit(&reason(checkpoint, checkpoints), room);
         let theme = ui.theme;
         writeln!(
             out,
@@ -119,6 +119,39 @@ pub(crate) fn write_checkpoints(
     }
     Ok(())
 }
+
+/// Why a checkpoint was taken. What Herma itself did is stored in words that Hermes knows, with the beginning of an id; here
+/// the checkpoint is named by its number, if it is one of `others`.
+fn reason(checkpoint: &Checkpoint, others: &[Checkpoint]) -> String {
+    let subject = escape(&checkpoint.subject());
+    let number = |id: &str| {
+        let mut fitting = others.iter().filter(|other| other.id.to_hex().starts_with(id));
+        fitting.next().map_or_else(|| id.to_owned(), |other| other.number.to_string())
+    };
+    let said = match checkpoint.origin {
+        Origin::Safety => subject.strip_prefix(BEFORE).and_then(|rest| rest.strip_suffix(')')),
+        Origin::Merged => Some(&*subject),
+        _ => None,
+    };
+    let act = said.and_then(|said| {
+        if let Some(steps) = said.strip_prefix("undo of ") {
+            return Some((["before undoing", "undid"], steps.to_owned()));
+        }
+        let kept = said.strip_prefix("restore to ").and_then(|rest| rest.strip_suffix(KEEPING));
+        let target = said.strip_prefix("restoring to ").or(kept)?;
+        Some((["before going back to", "went back, keeping other edits, to"], number(target)))
+    });
+    match (act, checkpoint.origin) {
+        (Some(([before, _], what)), Origin::Safety) => format!("{before} {what}"),
+        (Some(([_, done], what)), _) => format!("{done} {what}"),
+        (None, _) => subject,
+    }
+}
+
+/// How the reason of a save before a restore begins.
+const BEFORE: &str = "pre-rollback snapshot (";
+/// How the reason of a restore ends that leaves what others did.
+const KEEPING: &str = " that keeps other edits";
 
 /// What changed, the pin, the names, and what is damaged.
 fn tail(checkpoint: &Checkpoint) -> String {
@@ -190,6 +223,8 @@ fn char_width(c: char) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use herma_core::types::checkpoint::Facts;
+
     use super::*;
 
     fn id(first: &[u8]) -> ObjectId {
@@ -221,5 +256,59 @@ mod tests {
         assert_eq!(changes_in_words(count), "1 file, +10/-2");
         let unknown = ChangeCount { files: 3, lines_known: false, ..count };
         assert_eq!(changes_in_words(unknown), "3 files");
+    }
+
+    #[test]
+    fn what_herma_did_is_told_with_numbers() {
+        let one = |number: u64, origin, reason: &str| Checkpoint {
+            id: id(&[number as u8]),
+            number,
+            place: 0,
+            tree: ObjectId::EMPTY_TREE,
+            modes: None,
+            extra: None,
+            receipt_damaged: false,
+            time: Timestamp { seconds: 0, nanos: 0, offset_minutes: 0 },
+            reason: reason.into(),
+            origin,
+            facts: Facts::default(),
+            changes: None,
+            names: Vec::new(),
+            pinned: false,
+            purged: Vec::new(),
+        };
+        let all = [one(6, Origin::Saved, "mine"), one(7, Origin::Hermes, "")];
+        for (origin, stored, told) in [
+            (Origin::Saved, "undo of step 1", "undo of step 1"),
+            (
+                Origin::Safety,
+                "pre-rollback snapshot (restoring to 06000000)",
+                "before going back to 6",
+            ),
+            (
+                Origin::Safety,
+                "pre-rollback snapshot (restoring to 99000000)",
+                "before going back to 99000000",
+            ),
+            (
+                Origin::Safety,
+                "pre-rollback snapshot (undo of steps 1, 2)",
+                "before undoing steps 1, 2",
+            ),
+            (
+                Origin::Safety,
+                "pre-rollback snapshot (restore to 06000000 that keeps other edits)",
+                "before going back to 6",
+            ),
+            (Origin::Merged, "undo of step 1", "undid step 1"),
+            (
+                Origin::Merged,
+                "restore to 06000000 that keeps other edits",
+                "went back, keeping other edits, to 6",
+            ),
+            (Origin::Safety, "pre-rollback snapshot", "pre-rollback snapshot"),
+        ] {
+            assert_eq!(reason(&one(8, origin, stored), &all), told);
+        }
     }
 }
