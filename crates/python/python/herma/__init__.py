@@ -17,7 +17,7 @@ True
 ...     _ = (root / "notes.txt").write_text("two\\n")
 >>> step.step.state
 'changed'
->>> [change.path for change in project.changes(2)]
+>>> [change.path for change in project.changes(1)]
 ['notes.txt']
 >>> project.undo().written
 1
