@@ -219,7 +219,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         }
         Error::NothingToRedo => new
             .with_state("Nothing was changed.")
-            .with_hint("`herma list` shows the states there are; `herma restore N` goes to one."),
+            .with_hint("`herma undo` reverses an undo of steps; `herma list` shows the states there are, `herma restore N` goes to one."),
         Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
             "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
         ),
@@ -281,8 +281,15 @@ fn explain_not_found(new: CommandError, spec: &str) -> CommandError {
         return new.with_hint("The newest checkpoint is `@`.").with_hint(list);
     }
     let second = rest.strip_prefix('-').filter(|_| !digits.is_empty());
-    if second.is_some_and(|second| second.parse::<u64>().is_ok()) {
-        return new.with_hint("This takes one checkpoint at a time.").with_hint(list);
+    if let Some(Ok(second)) = second.map(str::parse::<u64>) {
+        let is_backwards = digits.parse().is_ok_and(|first: u64| second < first);
+        return new
+            .with_hint(if is_backwards {
+                format!("A range begins with the lower number: {second}-{digits}.")
+            } else {
+                "This takes one checkpoint at a time.".to_owned()
+            })
+            .with_hint(list);
     }
     new.with_hint(list)
 }

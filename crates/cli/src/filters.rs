@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use herma_core::engine::Progress;
 use herma_core::steps::StepChoice;
 use herma_core::types::address::When;
-use herma_core::{Checkpoint, Project, State};
+use herma_core::{Checkpoint, Error, Project, RelPath, State};
 
 use crate::command_env::{CommandEnv, Result};
 
@@ -60,29 +61,21 @@ impl Filters {
                 && is_said(&self.agent, &one.facts.agent)
                 && is_said(&self.session, &one.facts.session)
         };
-        let scope = env.project_paths(project, &self.paths)?;
+        let scope = self.scope(env, project)?;
         let all = project.timeline()?;
         let mut fitting = Vec::new();
         for (at, one) in all.iter().enumerate().filter(|(_, one)| fits(one)) {
             if fitting.len() == most {
                 break;
             }
-            let is_touched = scope.is_empty()
-                || match all.get(at + 1) {
-                    Some(before) => env.ui.during(|progress| {
-                        let state = |one: &Checkpoint| State::Checkpoint(Box::new(one.clone()));
-                        let compared = project.changes(
-                            &state(before),
-                            &state(one),
-                            &scope,
-                            false,
-                            progress,
-                        )?;
-                        Ok::<_, herma_core::Error>(!compared.changes.is_empty())
-                    })?,
-                    // What came with the oldest one, nobody knows.
-                    None => false,
-                };
+            let is_touched = match all.get(at + 1) {
+                _ if scope.is_empty() => true,
+                Some(before) => {
+                    env.ui.during(|progress| touches(project, [before, one], &scope, progress))?
+                }
+                // What came with the oldest one, nobody knows.
+                None => false,
+            };
             if is_touched {
                 fitting.push(one.clone());
             }
@@ -98,15 +91,39 @@ impl Filters {
             session: self.session.clone(),
             since,
             until,
-            paths: env.project_paths(project, &self.paths)?,
+            paths: self.scope(env, project)?,
             ..StepChoice::default()
         })
+    }
+
+    /// The paths that are asked for. One that nobody ever had is an error.
+    fn scope(&self, env: &CommandEnv, project: &Project) -> Result<Vec<RelPath>> {
+        let scope = env.project_paths(project, &self.paths)?;
+        match project.first_unknown(&scope)? {
+            Some(path) => Err(Error::PathUnknown { path }.into()),
+            None => Ok(scope),
+        }
     }
 
     fn times(&self, env: &CommandEnv) -> (Option<i64>, Option<i64>) {
         let now = env.now();
         let since = self.since.as_ref().and_then(|when| when.first_second(now));
         (since, self.until.as_ref().and_then(|when| when.last_second(now)))
+    }
+}
+
+/// Is anything of this different in two checkpoints?
+fn touches(
+    project: &Project,
+    ends: [&Checkpoint; 2],
+    scope: &[RelPath],
+    progress: &dyn Progress,
+) -> herma_core::Result<bool> {
+    let [before, after] = ends.map(|one| State::Checkpoint(Box::new(one.clone())));
+    match project.changes(&before, &after, scope, false, progress) {
+        // Both are without it.
+        Err(Error::PathUnknown { .. }) => Ok(false),
+        compared => Ok(!compared?.changes.is_empty()),
     }
 }
 

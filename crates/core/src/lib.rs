@@ -75,6 +75,7 @@ pub use types::settings::Settings;
 
 pub use crate::blame::{Blame, BlameLine, LineOrigin, SavedIn};
 pub use crate::error::AuthorshipError;
+pub use crate::projects::adopt::Adopted;
 pub use crate::projects::import_legacy::{ImportOptions, Imported};
 pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};
 pub use crate::projects::nearby::Nearby;

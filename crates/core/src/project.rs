@@ -42,6 +42,7 @@ use crate::can_undo::{CanUndo, Command, ask};
 use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
+use crate::projects::adopt::Adopted;
 use crate::purge;
 use crate::purge::{PurgePlan, PurgeRequest, Purged};
 use crate::records::step::marks::Turn;
@@ -521,7 +522,7 @@ impl Project {
 
     /// Takes over the checkpoints of a project that was moved or renamed to here. They keep their ids,
     /// times and order, and come before any this directory already has.
-    pub fn adopt(&self, from: &KnownProject) -> Result<usize> {
+    pub fn adopt(&self, from: &KnownProject) -> Result<Adopted> {
         self.locked(&NoProgress)?.adopt(from)
     }
 }

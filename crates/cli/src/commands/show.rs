@@ -16,8 +16,8 @@ use crate::terminal::{Label, Ui, escape, time};
 /// Show one checkpoint: why, when, for whom, and what is not in it
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// The checkpoint
-    #[arg(value_name = "CHECKPOINT", default_value = "1")]
+    /// The checkpoint [default: the newest]
+    #[arg(value_name = "CHECKPOINT", default_value = "@", hide_default_value = true)]
     checkpoint: String,
     /// Print only what was left out, each record ended with NUL: the reason, a tab, the path
     #[arg(short = 'z', long = "null", conflicts_with = "json")]

@@ -16,6 +16,7 @@ pub(crate) fn no_such_file(project: &Project, path: &RelPath, error: Error) -> C
     let is_no_file = match &error {
         Error::PathUnknown { path } => {
             matches!(project.first_unknown(std::slice::from_ref(path)), Ok(None))
+                && matches!(project.newest_with(path), Ok(Some(_)))
         }
         Error::Authorship(AuthorshipError::NotAFile { .. }) => true,
         _ => false,

@@ -85,6 +85,27 @@ pub(crate) fn counted_entries(count: usize, one: &str, many: &str) -> String {
     format!("{count} {words}")
 }
 
+/// Ascending numbers, those that follow each other as a range: `8–10, 12 and 13`.
+pub(crate) fn ranges(numbers: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => runs.push((*number, *number)),
+        }
+    }
+    let words = runs.into_iter().flat_map(|(first, last)| match last - first {
+        0 => vec![first.to_string()],
+        1 => vec![first.to_string(), last.to_string()],
+        _ => vec![format!("{first}–{last}")],
+    });
+    let words: Vec<String> = words.collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// Prints one line for each checkpoint.
 pub(crate) fn write_checkpoints(
     out: &mut dyn Write,

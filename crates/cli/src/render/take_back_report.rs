@@ -10,7 +10,7 @@ use herma_core::{
 use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
-use super::listing::counted;
+use super::listing::{counted, ranges};
 use super::outside_report;
 use super::patch_choice::write_preview;
 use super::restore_report::{report_plan, report_restored, write_files, write_record};
@@ -125,27 +125,6 @@ fn steps_in_words(steps: &[u64]) -> String {
     }
 }
 
-/// Ascending numbers, those that follow each other as a range: `8–10, 12 and 13`.
-fn ranges(numbers: &[u64]) -> String {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for number in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => runs.push((*number, *number)),
-        }
-    }
-    let words = runs.into_iter().flat_map(|(first, last)| match last - first {
-        0 => vec![first.to_string()],
-        1 => vec![first.to_string(), last.to_string()],
-        _ => vec![format!("{first}–{last}")],
-    });
-    let words: Vec<String> = words.collect();
-    match words.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => words.concat(),
-    }
-}
-
 /// Says of each step that is not wholly undone what is left of it, and why.
 fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [&str; 3]) {
     let outcomes = plan.outcomes();
@@ -157,6 +136,14 @@ fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [
         } else {
             "Nothing to undo that checkpoints hold."
         });
+        if let Some(since) = plan.asked.since.as_ref().filter(|_| !plan.by_hand.is_empty()) {
+            let paths = plan.asked.paths.iter().map(|path| format!(" {path}"));
+            let paths: String = paths.collect();
+            ui.hint(format_args!(
+                "`herma restore {}{paths} --all` undoes hand edits, too.",
+                since.number
+            ));
+        }
     }
     for outcome in left {
         let verb = match outcome.extent {
@@ -276,11 +263,16 @@ fn name_all(ui: &Ui, title: &str, paths: &BTreeSet<RelPath>) {
 fn outcome(plan: &TakeBackPlan) -> Outcome {
     let is_open = plan.reversed.conflicts.iter().any(|conflict| conflict.decided == Decided::Left);
     let is_whole = plan.reversed.kept.is_empty() && plan.outside.is_empty();
-    if is_open || !is_whole || !plan.unattributed.is_empty() {
+    if is_open || !is_whole || !plan.unattributed.is_empty() || stays_by_hand(plan) {
         Outcome::LeftOut
     } else {
         Outcome::Done
     }
+}
+
+/// Was a path asked for that stays as somebody left it by hand?
+fn stays_by_hand(plan: &TakeBackPlan) -> bool {
+    plan.is_empty() && !plan.asked.paths.is_empty() && !plan.by_hand.is_empty()
 }
 
 /// The same of what was done: what changed meanwhile was not.

@@ -18,6 +18,11 @@ use crate::terminal::escape;
 /// What stands around the name of a value in clap's words.
 const BRACKETS: [char; 5] = ['<', '>', '[', ']', '.'];
 
+/// What an argument is called, without what stands around it; an option keeps the name of its value.
+fn unbracketed(argument: &str) -> &str {
+    if argument.starts_with('-') { argument } else { argument.trim_matches(BRACKETS) }
+}
+
 /// The options before a command that have a value.
 const WITH_VALUE: [&str; 4] = ["-C", "--root", "--home", "--color"];
 
@@ -62,8 +67,7 @@ impl Said<'_> {
             ErrorKind::UnknownArgument => self.unknown_argument(),
             ErrorKind::MissingRequiredArgument => {
                 let missing = self.texts(ContextKind::InvalidArg);
-                let missing: Vec<_> =
-                    missing.iter().map(|one| one.trim_matches(BRACKETS)).collect();
+                let missing: Vec<_> = missing.iter().map(|one| unbracketed(one)).collect();
                 let needs = format!("`{name}` needs {}", missing.join(" and "));
                 self.with_example(CommandError::usage(needs))
             }

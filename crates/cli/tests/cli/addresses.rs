@@ -97,3 +97,47 @@ fn every_list_is_filtered_by_the_same_options() {
     let refused = project.run(["list", "--since", "10"]).code(2);
     assert!(refused.error_text().contains("yesterday 18:00"), "{refused}");
 }
+
+#[test]
+fn show_without_a_checkpoint_shows_the_newest() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save", "-m", "first"]).success();
+    project.write("a.txt", "two\n");
+    project.run(["save", "-m", "second"]).success();
+    let shown = project.run(["show"]).success();
+    assert!(shown.text().starts_with("Checkpoint 2 "), "{shown}");
+}
+
+#[test]
+fn a_path_that_hand_edits_keep_as_it_is_says_how_it_is_restored() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    project.run(["save"]).success();
+    let step = project.run(["step", "begin", "--agent", "claude"]).success();
+    project.write("b.txt", "two\n");
+    project.run(["step", "end", step.text().trim()]).success();
+    project.write("a.txt", "spoilt\n");
+    let kept = project.run(["restore", "1", "a.txt"]).code(3);
+    let hint = "`herma restore 1 a.txt --all` undoes hand edits, too";
+    assert!(kept.error_text().contains(hint), "{kept}");
+    project.run(["restore", "1", "a.txt", "--all"]).success();
+    assert_eq!((project.read("a.txt"), project.read("b.txt")), ("one\n".into(), "two\n".into()));
+}
+
+#[test]
+fn a_list_of_a_path_passes_over_checkpoints_without_it() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("lib/u", "u\n"), ("x", "x\n")]);
+    project.run(["save"]).success();
+    project.remove("lib/u");
+    project.run(["save"]).success();
+    for text in ["more\n", "and more\n"] {
+        project.write("x", text);
+        project.run(["save"]).success();
+    }
+    let listed = project.run(["list", "--path", "lib", "-z"]).success();
+    assert!(listed.text().starts_with("2\t"), "{listed}");
+    assert_eq!(listed.text().matches('\0').count(), 1, "{listed}");
+    project.run(["list", "--path", "nobody-had-it"]).code(2);
+}

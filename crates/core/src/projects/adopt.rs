@@ -19,6 +19,15 @@ use crate::records::step::log::StepLog;
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;
 
+/// What was taken over from another project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    /// The numbers that its checkpoints have here, the oldest first.
+    pub numbers: Vec<u64>,
+    /// How many of its steps were not taken over, because steps were recorded here already.
+    pub steps_left: usize,
+}
+
 impl Engine {
     /// Every project the store has heard of.
     pub fn projects(&self) -> Result<Vec<KnownProject>> {
@@ -67,7 +76,7 @@ impl Operation<'_> {
         Ok(if same.is_empty() { found } else { same })
     }
 
-    pub(crate) fn adopt(&self, from: &KnownProject) -> Result<usize> {
+    pub(crate) fn adopt(&self, from: &KnownProject) -> Result<Adopted> {
         // What a purge was interrupted in is finished there, before it moves.
         drop(lock_project(&self.store.dirs, &from.id, self.settings().lock_wait)?);
         let theirs = History::load(&self.store, &from.id)?;
@@ -106,10 +115,12 @@ impl Operation<'_> {
             let before_all = || now.entries.first().map_or(0, |oldest| oldest.place - 1);
             last.map_or_else(before_all, |last| last.place)
         };
-        self.carry_steps(&from.id, &place_of)?;
+        let steps_left = self.carry_steps(&from.id, &place_of)?;
         // ORDER: the old project goes when nothing is left that only it has.
         forget(&self.store, &from.id)?;
-        Ok(fresh.len())
+        let taken = now.entries.iter().filter(|now| fresh.iter().any(|entry| entry.id == now.id));
+        let numbers = taken.map(|entry| entry.number).collect();
+        Ok(Adopted { numbers, steps_left })
     }
 
     /// The numbers for checkpoints of another project: their own if none was ever given here.

@@ -12,18 +12,19 @@ use crate::records::step::marks::Marks;
 
 impl Operation<'_> {
     /// Takes over the steps and turns of another project, whose checkpoints have got other places in the
-    /// order of saving. Not if steps were recorded here already: two lines of work have no common order.
+    /// order of saving. Not if steps were recorded here already: two lines of work have no common order. Returns how many
+    /// were left behind.
     pub(crate) fn carry_steps(
         &self,
         from: &ProjectId,
         place_of: &dyn Fn(i64) -> i64,
-    ) -> Result<()> {
-        let Some(theirs) = own_state(&self.store, from)? else { return Ok(()) };
+    ) -> Result<usize> {
+        let Some(theirs) = own_state(&self.store, from)? else { return Ok(0) };
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         let steps = StepLog::open(&theirs)?.all()?;
         if log.next_number() > 1 || steps.is_empty() {
-            return Ok(());
+            return Ok(steps.len());
         }
         let tmp = self.store.tmp()?;
         for mut step in steps {
@@ -36,6 +37,7 @@ impl Operation<'_> {
             }
             log.write(tmp, &state, &step, Durability::Synced)?;
         }
-        Marks::read(&theirs)?.write(tmp, &state)
+        Marks::read(&theirs)?.write(tmp, &state)?;
+        Ok(0)
     }
 }

@@ -93,6 +93,7 @@ impl Operation<'_> {
             late: false,
             watched: self.sight_outside(),
             outside: Outside::default(),
+            moves_before: None,
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start,
         };
@@ -287,6 +288,7 @@ impl Operation<'_> {
             late: false,
             watched: Sighting::default(),
             outside: Outside::default(),
+            moves_before: Some(journal.undo.moves),
             rules: None,
         };
         let herma = self.store.dirs.for_writing()?;
@@ -337,6 +339,7 @@ fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>
     for number in (next.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..next).rev() {
         let is_it = |step: &Step| {
             step.kind == kind
+                && step.moves_before.is_none_or(|moves| moves == journal.undo.moves)
                 && step.started == journal.started
                 && step.before.checkpoint == journal.safety
                 && step.after() == Some(journal.target)

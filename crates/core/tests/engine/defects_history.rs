@@ -146,7 +146,7 @@ fn a_moved_project_gets_its_history_back() {
     assert_eq!((&found[0].id, found[0].checkpoints), (&old, 3));
     p.write("src/a.txt", "saved here before anybody remembered\n");
     let here = p.save("here").checkpoint;
-    assert_eq!(p.project().adopt(&found[0]).unwrap(), 3);
+    assert_eq!(p.project().adopt(&found[0]).unwrap().numbers, [2, 3, 4]);
 
     let list = p.list();
     assert_eq!(list[0].id, here.id, "what was saved here is newer");
@@ -180,7 +180,7 @@ fn a_moved_project_keeps_its_numbers_where_none_was_given_yet() {
     std::fs::rename(&p.root, &moved).unwrap();
     p.root = moved;
     let found = p.project().adoptable().unwrap().remove(0);
-    assert_eq!(p.project().adopt(&found).unwrap(), 2);
+    assert_eq!(p.project().adopt(&found).unwrap().numbers, [1, 3]);
     assert_eq!(p.list(), before);
     for (number, nearest) in [(2, [1, 3].as_slice()), (4, &[3])] {
         let gone = p.project().find(&Spec::Number(number)).unwrap_err();

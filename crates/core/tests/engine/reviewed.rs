@@ -300,3 +300,31 @@ fn a_pack_that_may_not_be_opened_hides_its_own_checkpoint_and_no_other() {
     p.restore("@");
     assert_eq!(p.read("file"), "three\n");
 }
+
+/// The same restore within a second of the last was not noted, and its work was taken for a person's.
+#[test]
+fn the_same_restore_again_in_the_same_second_is_noted_again() {
+    struct Standing;
+    impl herma_core::Clock for Standing {
+        fn now(&self) -> herma_core::types::clock::Timestamp {
+            herma_core::types::clock::Timestamp {
+                seconds: 1_700_000_000,
+                nanos: 0,
+                offset_minutes: 0,
+            }
+        }
+    }
+    let mut p = TestProject::new();
+    let clock = std::sync::Arc::new(Standing);
+    p.engine = super::project::engine_with_clock(&p.home(), None, Settings::default(), clock);
+    p.write("a.txt", "one\n");
+    p.save("one");
+    p.write("a.txt", "two\n");
+    p.save("two");
+    for _ in 0..2 {
+        p.restore("@-1");
+        p.undo().unwrap();
+    }
+    let steps = p.project().steps(&herma_core::steps::StepChoice::default()).unwrap();
+    assert_eq!(steps.len(), 4, "{steps:?}");
+}

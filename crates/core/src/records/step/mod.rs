@@ -186,6 +186,8 @@ pub struct Step {
     /// What it changed that no checkpoint holds.
     #[serde(default, deserialize_with = "record::unless_newer")]
     pub outside: Outside,
+    /// Of a move: how many had come to their end before it, which tells it from one in the same second between the same states.
+    pub(crate) moves_before: Option<u64>,
     /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
     pub rules: Option<StepRules>,
 }

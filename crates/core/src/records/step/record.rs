@@ -133,6 +133,7 @@ pub(crate) mod tests {
             ended: Some(2),
             owner: Some("tmp-0-0-0-0-0".into()),
             late: true,
+            moves_before: Some(3),
             watched: Sighting::default(),
             outside: Outside {
                 changes: vec![OutsideChange {

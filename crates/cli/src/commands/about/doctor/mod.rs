@@ -14,7 +14,7 @@ use herma_core::{Project, ProjectId};
 use self::findings::Level;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::json::lazy_object;
-use crate::render::listing::counted;
+use crate::render::listing::{counted, ranges};
 use crate::terminal::{Label, escape};
 
 /// Check the project, the store and the settings
@@ -67,17 +67,28 @@ pub(crate) fn cmd_doctor(env: &CommandEnv, args: &DoctorArgs) -> Result<Outcome>
 fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
     let project = env.open_project()?;
     let from = choose(env, &project, id)?;
-    let count = project.adopt(&from)?;
+    let adopted = project.adopt(&from)?;
+    let count = adopted.numbers.len();
     env.ui.answer_json(lazy_object! {
         schema: "herma.adopt/1",
         project: project.id().to_string(),
         adopted: from.id.to_string(),
         checkpoints: count,
+        numbers: &adopted.numbers,
+        steps_left: adopted.steps_left,
     })?;
     let count = counted(count, "checkpoint");
-    env.ui.status(format_args!("Reconnected {count} of project {}.", from.id));
+    let numbers = ranges(&adopted.numbers);
+    env.ui.status(format_args!("Reconnected {count} of project {}: {numbers}.", from.id));
     env.ui.hint("`herma list` shows them.");
-    Ok(Outcome::Done)
+    if adopted.steps_left == 0 {
+        return Ok(Outcome::Done);
+    }
+    let steps = counted(adopted.steps_left, "step");
+    env.ui.warning(format_args!(
+        "{steps} of it could not be taken over: steps were recorded here already. What they did counts as made by hand."
+    ));
+    Ok(Outcome::LeftOut)
 }
 
 /// The project to reconnect: the one that was named, or the only one that looks like this one.
