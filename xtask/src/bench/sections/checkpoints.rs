@@ -125,7 +125,7 @@ impl Histories {
             let asked: [(&str, &[&str]); 3] = [
                 (LIST_20, &["list", "-n", "20"]),
                 (LIST_ALL, &["list"]),
-                (DIFF, &["diff", "2", "1", "--stat"]),
+                (DIFF, &["diff", "@-1", "@", "--stat"]),
             ];
             for (work, args) in asked {
                 let spent = time(&mut self.herma.command(args))?;
