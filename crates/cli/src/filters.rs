@@ -13,10 +13,10 @@ use crate::command_env::{CommandEnv, Result};
 /// Which part of a history a list shows.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Filters {
-    /// Only what is not older: 10m, 2h, 3d, 15:30, yesterday, 2026-11-02
+    /// Only from this time on: 10m, 2h, 3d, 15:30, yesterday, 2026-11-02
     #[arg(long, value_name = "TIME", value_parser = parse_when)]
     since: Option<When>,
-    /// Only what is not younger, written the same way
+    /// Only up to this time, written the same way
     #[arg(long, value_name = "TIME", value_parser = parse_when)]
     until: Option<When>,
     /// Only what this agent did

@@ -82,7 +82,7 @@ pub enum Error {
         id: ObjectId,
     },
     /// So many checkpoints before the newest there is none.
-    #[error("there is no checkpoint `@-{back}`: there are {count} in all")]
+    #[error("there is no checkpoint `@-{back}`: the oldest is `@-{}`", .count.saturating_sub(1))]
     TooFarBack {
         /// How far back was asked for.
         back: usize,

@@ -17,6 +17,7 @@ use crate::render::json::{
 use crate::render::listing;
 use crate::render::listing::{counted_entries, warn_of_losses};
 use crate::settings::Overrides;
+use crate::terminal::shown;
 use crate::transcript;
 
 /// Save the project as a checkpoint
@@ -98,7 +99,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
             project: saved.waited.for_project.as_millis(),
         },
     })?;
-    tell(env, &saved);
+    tell(env, &saved, args.name.as_deref());
     Ok(outcome(&saved))
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn outcome(saved: &Saved) -> Outcome {
     if saved.receipt.summary.is_partial() { Outcome::LeftOut } else { Outcome::Done }
 }
 
-fn tell(env: &CommandEnv, saved: &Saved) {
+fn tell(env: &CommandEnv, saved: &Saved, name: Option<&str>) {
     let checkpoint = listing::in_words(&saved.checkpoint);
     if saved.is_new {
         let files = listing::counted(saved.receipt.summary.files, "file");
@@ -118,6 +119,9 @@ fn tell(env: &CommandEnv, saved: &Saved) {
         env.ui.status(format_args!("Saved {checkpoint}: {changes}."));
     } else {
         env.ui.status(format_args!("Nothing changed since {checkpoint}."));
+    }
+    if let (false, Some(name)) = (saved.is_new, name) {
+        env.ui.status(format_args!("`{}` is now a name of it.", shown(name)));
     }
     warn_of_gaps(env, saved);
 }

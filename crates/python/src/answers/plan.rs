@@ -104,7 +104,7 @@ pub(crate) struct Plan {
     /// What would have to change for an exact result but is left alone, sorted by path.
     #[pyo3(get)]
     kept: Vec<Kept>,
-    /// The steps that are taken back; empty if everything is, whoever changed it.
+    /// The steps that are undone; empty if everything is, whoever changed it.
     #[pyo3(get)]
     steps: Vec<u64>,
     pub(crate) way: Way,

@@ -211,7 +211,7 @@ impl Project {
         })
     }
 
-    /// Takes back the last restore; or, if files changed since, those changes; or goes one checkpoint back.
+    /// Undoes the last restore; or, if files changed since, those changes; or goes one checkpoint back.
     ///
     /// It is stopped, or finished first, as `restore` is.
     #[pyo3(signature = (*, progress=None))]
@@ -222,7 +222,7 @@ impl Project {
         Ok(done(undone))
     }
 
-    /// Repeats what undo took back.
+    /// Repeats what was undone.
     ///
     /// It is stopped, or finished first, as `restore` is.
     #[pyo3(signature = (*, progress=None))]
