@@ -3,7 +3,7 @@
 use std::fs;
 
 use herma_core::directory::identity::Identity;
-use herma_core::types::checkpoint::check_checkpoint_name;
+use herma_core::types::clock::Timestamp;
 use herma_worktree::lists;
 use herma_worktree::rules::Tracked;
 use herma_worktree::stat_cache::{CacheBuilder, CacheSize, StatCache, checksum};
@@ -110,11 +110,17 @@ pub fn id(text: &str) {
             assert_eq!(Spec::parse(&format!("id:{digits}")), Ok(Spec::Id(digits)));
         }
         Ok(Spec::Name(name)) => {
-            assert_eq!(check_checkpoint_name(&name), Ok(()));
             herma_store::fuzzing::ref_name(format!("refs/herma-names/p/{name}").as_bytes());
         }
         Ok(Spec::Number(number)) => assert_eq!(text.parse(), Ok(number)),
+        Ok(Spec::Before(_)) => assert!(text.ends_with('^')),
         Ok(Spec::Back(_)) => assert!(text.starts_with('@')),
+        Ok(Spec::Time { when, .. }) => {
+            for seconds in [i64::MIN, -1, 1_800_000_000, i64::MAX] {
+                let now = Timestamp { seconds, nanos: 0, offset_minutes: 60 };
+                assert!(when.first_second(now) <= when.last_second(now), "{when:?}");
+            }
+        }
         Err(error) => assert!(!error.to_string().contains(is_hidden)),
     }
     if let Some(id) = ObjectId::from_hex(text.as_bytes()) {
