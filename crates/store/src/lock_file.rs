@@ -139,6 +139,8 @@ impl<'a> LockFile<'a> {
             let name = lock_name(&self.target);
             self.dir.rename(name.as_str(), self.dir, self.target.as_str())?;
             self.linked = false;
+            // ORDER: now, as the drop gives up what it still finds here, and the lock may be somebody else's by then.
+            drop(self.temp.take());
         } else if let Some(temp) = self.temp.take() {
             temp.publish(self.dir, &self.target)?;
         }
@@ -275,6 +277,32 @@ mod tests {
         }
         drop(held);
         take().unwrap();
+    }
+
+    #[test]
+    fn whoever_has_published_takes_no_lock_away_from_the_next() {
+        const ROUNDS: usize = 200;
+        let fresh = Fresh::new();
+        let herma = fresh.dirs.for_writing().unwrap();
+        let store = fresh.dirs.store();
+        let count = || {
+            let text = store.read_opt("x", 10).unwrap().unwrap_or_default();
+            String::from_utf8(text).unwrap().parse::<usize>().unwrap_or_default()
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        let lock = LockFile::acquire(&herma.dir, &herma.tmp, store, "x", "x");
+                        let mut lock = lock.unwrap();
+                        lock.write((count() + 1).to_string().as_bytes()).unwrap();
+                        lock.commit().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(count(), 2 * ROUNDS);
+        assert!(fresh.temporary_files().is_empty());
     }
 
     /// As a process that was killed leaves it where there are no hard links, and one that lives.
