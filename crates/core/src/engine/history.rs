@@ -66,7 +66,9 @@ impl History {
         let prefix = format!("refs/herma/{project}");
         // Receipts are found through their checkpoints.
         let is_wanted = |name: &str| !name.ends_with(EXTRA);
-        let listing = dirs.refs().list_where(&prefix, &is_wanted)?;
+        // A project may have thousands: what the roll knows of a ref that is there need not be read again.
+        let roll = Roll::read(dirs, project).unwrap_or_default();
+        let listing = dirs.refs().list_known(&prefix, &is_wanted, &roll.refs)?;
         let (order, reserved) = match own_state_in(dirs, project)? {
             Some(state) => (Order::read(&state)?, StepLog::reserved_order(&state)?),
             None => (Order::default(), 0),
@@ -80,15 +82,17 @@ impl History {
             Some(entry(number, *id, /*has_ref*/ true))
         });
         let mut entries: Vec<Entry> = own.collect();
-        // ORDER: the refs are read before the roll, which a dropped checkpoint leaves before its ref goes. So what is on the roll alone was
-        // lost or has just come, and is a checkpoint like the others: the next save gives it its ref again.
         let there: HashSet<u64> = entries.iter().map(|entry| entry.number).collect();
-        let roll = Roll::read(dirs, project).unwrap_or_default();
-        for (name, id) in roll.refs {
-            let number = leaf(&name, &prefix).and_then(number_of);
-            let is_lost = |n: &u64| !there.contains(n) && !listing.broken.contains(&name);
-            let lost = number.filter(is_lost);
-            entries.extend(lost.map(|number| entry(number, id, /*has_ref*/ false)));
+        let is_lost = |name: &String| {
+            let number = leaf(name, &prefix).and_then(number_of);
+            number.filter(|n| !there.contains(n) && !listing.broken.contains(name))
+        };
+        if roll.refs.keys().any(|name| is_lost(name).is_some()) {
+            // ORDER: the refs are read before the roll, which a dropped checkpoint leaves before its ref goes. So what is on the roll
+            // alone was lost or has just come, and is a checkpoint like the others: the next save gives it its ref again.
+            let roll = Roll::read(dirs, project).unwrap_or_default();
+            let lost = roll.refs.iter().filter_map(|(name, id)| Some((is_lost(name)?, *id)));
+            entries.extend(lost.map(|(number, id)| entry(number, id, /*has_ref*/ false)));
         }
         entries.sort_unstable_by_key(|entry| (entry.place, entry.number));
         let mirror = match dirs.refs().read(&mirror_ref(project)) {

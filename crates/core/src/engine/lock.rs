@@ -9,6 +9,7 @@ use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
 use herma_store::objects::Objects;
+use herma_store::refs::roll;
 use herma_store::refs::scheme::mirror_ref;
 use herma_store::{ObjectId, ProjectId};
 
@@ -71,6 +72,8 @@ pub(crate) fn carry_out(
     if let Some(mirror) = mirror {
         unless_moved(refs.delete(&mirror.name, mirror.old))?;
     }
+    // ORDER: off the roll before they move, as nobody reads a ref whose value the roll knows.
+    roll::strike(dirs, record.refs.iter().filter(ours).map(|moved| moved.name.as_str()))?;
     for moved in record.refs.iter().filter(ours) {
         if objects.contains(&moved.new)? {
             unless_moved(refs.update(&moved.name, Some(moved.old), moved.new))?;

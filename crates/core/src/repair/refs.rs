@@ -100,6 +100,8 @@ impl Repair<'_> {
             Err(StoreError::Fs(e)) if e.is_not_found() => "packed-refs".to_owned(),
             kept => kept?,
         };
+        // ORDER: off the roll before it moves, as nobody reads a ref whose value the roll knows.
+        roll::strike(&self.store.dirs, std::iter::once(name.as_str()))?;
         self.store.dirs.refs().update(&name, Some(named), right)?;
         let checkpoint = checkpoint_of(name.trim_end_matches(".extra"));
         let sequence = checkpoint.map(|(_, sequence)| sequence);

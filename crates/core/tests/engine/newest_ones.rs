@@ -1,5 +1,8 @@
 //! A list of the newest checkpoints looks at no others.
 
+use herma_core::VerifyOptions;
+use herma_core::engine::NoProgress;
+
 use super::lost_receipts::rot;
 use super::project::TestProject;
 
@@ -51,10 +54,11 @@ fn what_is_gone_is_told_whether_or_not_it_would_be_listed() {
 }
 
 #[test]
-fn refs_that_name_nothing_are_told() {
+fn refs_that_name_nothing_are_told_unless_the_roll_knows_what_they_named() {
     let p = five();
     let project = p.project().id().to_string();
     let refs = p.store().join("refs/herma").join(&project);
+    let all = p.list();
     std::fs::write(refs.join("00000002"), "").unwrap();
     std::fs::write(refs.join("00000001.extra"), "").unwrap();
     std::fs::write(refs.join("00000005.extra"), "").unwrap();
@@ -64,6 +68,12 @@ fn refs_that_name_nothing_are_told() {
         let leaves = names.map(|name| name.rsplit('/').next().unwrap().to_owned());
         leaves.collect::<Vec<_>>()
     };
+    assert_eq!(names(2), ["00000005.extra"]);
+    assert_eq!(names(usize::MAX), ["00000001.extra", "00000005.extra"]);
+    assert_eq!(p.list()[3].id, all[3].id, "it is listed, and can be restored");
+    let verified = p.engine.verify(&VerifyOptions::default(), &NoProgress).unwrap();
+    assert_eq!(verified.refs.len(), 3, "and named where damage is looked for");
+    let roll = p.store().join("herma/projects").join(&project).join("roll");
+    std::fs::remove_file(roll).unwrap();
     assert_eq!(names(2), ["00000002", "00000005.extra"]);
-    assert_eq!(names(usize::MAX), ["00000001.extra", "00000002", "00000005.extra"]);
 }

@@ -107,12 +107,22 @@ impl Refs<'_> {
         prefix: &str,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Listing, StoreError> {
+        self.list_known(prefix, is_wanted, &BTreeMap::new())
+    }
+
+    /// The same without reading those whose values are known: they only have to be there.
+    pub fn list_known(
+        self,
+        prefix: &str,
+        is_wanted: &dyn Fn(&str) -> bool,
+        known: &BTreeMap<String, ObjectId>,
+    ) -> Result<Listing, StoreError> {
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
         if prefix != "refs" {
             name::check(prefix)?;
         }
         let mut found = BTreeMap::new();
-        self.walk_loose(prefix, is_wanted, &mut found)?;
+        self.walk_loose(prefix, is_wanted, known, &mut found)?;
         // ORDER: packed after loose, see the top of this file.
         for (name, id) in PackedRefs::read(self.dirs.store())?.iter() {
             let rest = name.strip_prefix(prefix.as_bytes());
@@ -157,6 +167,7 @@ impl Refs<'_> {
         self,
         prefix: &str,
         is_wanted: &dyn Fn(&str) -> bool,
+        known: &BTreeMap<String, ObjectId>,
         found: &mut BTreeMap<String, Option<ObjectId>>,
     ) -> Result<(), StoreError> {
         let store = self.dirs.store();
@@ -193,6 +204,10 @@ impl Refs<'_> {
                             Err(e) if e.is_not_found() => {}
                             Err(_) => drop(found.insert(name, None)),
                         }
+                    }
+                    Some(FileKind::File) if known.contains_key(&name) => {
+                        let value = known.get(&name).copied();
+                        found.insert(name, value);
                     }
                     Some(FileKind::File) if is_named => {
                         match read_value(&dir, &entry.name.to_string_lossy()) {
