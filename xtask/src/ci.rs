@@ -19,6 +19,7 @@ pub fn check_everything() -> Result<()> {
     std::fs::write(&skipped, "")?;
     let mut tests = cargo()?;
     run(tests.args(["test", "--workspace"]).env(VARIABLE, &skipped))?;
+    crate::picture::run(&["--check".to_owned()])?;
     check_python()?;
     let doc = ["doc", "--workspace", "--no-deps", "--quiet"];
     run(cargo()?.args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;

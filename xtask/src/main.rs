@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
+//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `picture`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
 //! `layout`.
 
 mod bench;
@@ -13,6 +13,7 @@ mod house;
 mod huge;
 mod interleavings;
 mod mutants;
+mod picture;
 mod power;
 mod python;
 mod release;
@@ -75,6 +76,7 @@ Usage: cargo xtask <COMMAND>
       --table               Only prints what came of all targets when they last ran
       --sanitizer           Half as fast, and sees what C libraries do to memory
       --program PATH        Run this program instead of building one
+  picture [--check]         Plays a session in a terminal and draws it, for the README; --check fails if it looks different now
   python [OPTIONS]          Builds the Python package, installs it into a new environment, and tests it
       --wheel               An optimised wheel; also checks its size and how long importing it takes
       --module PATH         Test the package with this extension instead of building a wheel
@@ -131,6 +133,7 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(rest),
         Some("mutants") => mutants::run(rest),
         Some("interleavings") => interleavings::run(rest),
+        Some("picture") => picture::run(rest),
         Some("power") => power::run(rest),
         Some("python") => python::check(rest),
         Some("layout") => house::layout::run(rest),

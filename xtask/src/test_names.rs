@@ -102,7 +102,10 @@ impl Reader<'_> {
             self.is_ignored = true;
         } else if let Some(path) = item.strip_prefix("#[path = \"") {
             let path = path.split('"').next().unwrap_or_default();
-            self.elsewhere = Some(self.file.parent().unwrap_or(self.file).join(path));
+            // Within a module of this file it is told from where the files of that are.
+            let inline = self.around.last().filter(|module| module.0.is_some());
+            let parent = self.file.parent().unwrap_or(self.file);
+            self.elsewhere = Some(inline.map_or(parent, |module| &module.2).join(path));
         } else if let Some(module) = item.strip_prefix("mod ") {
             self.module(module, indent, found)?;
         } else if let Some(rest) = item.strip_prefix("fn ") {

@@ -8,7 +8,9 @@ use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Clock, Engine, EngineOptions, Error, Project, RelPath, Saved, Spec};
 
 /// What a command may fail with belongs to it.
-pub(crate) use crate::command_error::{CommandError, Kind, MAKE_AGAIN, Result, WithState};
+pub(crate) use crate::command_error::{
+    ANOTHER_HOME, CommandError, Kind, MAKE_AGAIN, Result, WithState,
+};
 use crate::conversations::pending::unfinished;
 use crate::environment::{Environment, OuterStep, SystemClock, time_zone};
 use crate::options::GlobalArgs;
@@ -91,6 +93,7 @@ impl CommandEnv {
             CommandError::usage("cannot tell where checkpoints are kept: `HOME` is not set")
                 .with_hint("Set `HERMES_HOME`, or use `--home DIR`.")
         })?;
+        check_home(&home)?;
         let directory = start_directory(environment, global)?;
         let mut settings = Loaded::read(&home);
         if let Some(on) = environment.checkpoints {
@@ -203,6 +206,29 @@ impl CommandEnv {
         Ok(self.engine.project(&root)?)
     }
 
+    /// The checkpoint a person named. Where a time chose it, says which it is.
+    pub(crate) fn find(&self, project: &Project, text: &str) -> Result<Checkpoint> {
+        let found = find(project, text)?;
+        self.tell_chosen(text, &found);
+        Ok(found)
+    }
+
+    /// Says which checkpoint a time chose.
+    pub(crate) fn tell_chosen(&self, text: &str, chosen: &Checkpoint) {
+        let is_name = chosen.names.iter().any(|name| name == text);
+        if matches!(Spec::parse(text), Ok(Spec::Time { .. })) && !is_name {
+            let (number, when) = (chosen.number, time::local(chosen.time));
+            let age = time::age(chosen.time.seconds, self.now());
+            self.ui.status(format_args!("`{text}` is checkpoint {number}, saved {when} ({age})."));
+        }
+    }
+
+    /// Makes the home, if it is not there.
+    pub(crate) fn make_home(&self) -> Result<()> {
+        let made = herma_fs::Dir::ensure_path(&self.home);
+        made.map(drop).map_err(|error| CommandError::from(error).with_hint(ANOTHER_HOME))
+    }
+
     /// A path from the command line, made absolute.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.directory.join(path)
@@ -218,10 +244,18 @@ impl CommandEnv {
     }
 }
 
-/// The checkpoint a person named.
+/// The checkpoint a person named, without a word about it.
 pub(crate) fn find(project: &Project, text: &str) -> Result<Checkpoint> {
-    let spec = Spec::parse(text).map_err(|bad| CommandError::from(Error::from(bad)))?;
+    let spec = Spec::parse(text).map_err(Error::from)?;
     Ok(project.find(&spec)?)
+}
+
+/// Refuses a home that is something else, or would be below it.
+fn check_home(home: &Path) -> Result<()> {
+    let Some(file) = home.ancestors().find(|path| path.is_file()) else { return Ok(()) };
+    let (home, file) = (shown(home), shown(file));
+    let message = format!("{home} cannot be Herma's home: {file} is a file");
+    Err(CommandError::usage(message).with_hint(ANOTHER_HOME))
 }
 
 fn start_directory(environment: &Environment, global: &GlobalArgs) -> Result<PathBuf> {
@@ -248,5 +282,10 @@ fn check_directory(engine: &Engine, directory: &Path, global: &GlobalArgs) -> Re
         return Err(deleted());
     }
     let shown = shown(directory);
-    Err(CommandError::usage(format!("there is no directory {shown}")))
+    Err(if herma_fs::stat_path(directory).is_ok_and(|found| found.is_some()) {
+        CommandError::usage(format!("{shown} is not a directory"))
+            .with_hint("Name the directory it is in.")
+    } else {
+        CommandError::usage(format!("there is no directory {shown}"))
+    })
 }

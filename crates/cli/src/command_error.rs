@@ -9,6 +9,7 @@ use std::path::Path;
 
 use herma_core::error::ErrorKind;
 use herma_core::restore::RestoreError;
+use herma_core::types::address::BadSpec;
 use herma_core::{AuthorshipError, Error, RelPath};
 use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
@@ -19,6 +20,9 @@ use serde::Serialize;
 
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
+
+/// What to do about a home that cannot be used.
+pub(crate) const ANOTHER_HOME: &str = "Checkpoints and settings are kept there: set `HERMES_HOME` to a directory you may write to, or use `--home DIR`.";
 
 /// The kinds of failure, each with its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -190,6 +194,10 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             let ids: Vec<_> = matches.iter().take(5).map(|id| id.to_hex()).collect();
             new.with_hint(format!("Write more of the id: {}", ids.join(", ")))
         }
+        Error::HomeNotMade { .. } => new.with_hint(ANOTHER_HOME),
+        Error::BadSpec(BadSpec::Present) => new.with_hint(
+            "`@` is the newest checkpoint; `herma diff N` compares checkpoint N with the present.",
+        ),
         Error::BadSpec(_) => new.with_hint(
             "A checkpoint is a number from `herma list`, the beginning of an id, a name, a time such as 1h or 15:30, or `@-2`.",
         ),
@@ -214,12 +222,15 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NoSuchStep(_) | Error::StepIsOver(_) => {
             new.with_hint("`herma steps --all` shows the steps of this project.")
         }
+        Error::UnderWay(..) => new.with_state("Nothing was changed.").with_hint(
+            "`herma undo --running` undoes what it has done so far; the agent goes on.",
+        ),
         Error::NothingToUndo => {
             new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
         }
         Error::NothingToRedo => new
             .with_state("Nothing was changed.")
-            .with_hint("`herma undo` reverses an undo of steps; `herma list` shows the states there are, `herma restore N` goes to one."),
+            .with_hint("`herma undo` brings back what was undone by number; `herma list` shows the states there are, `herma restore N` goes to one."),
         Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
             "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
         ),

@@ -42,8 +42,8 @@ pub(crate) struct Environment {
     pub(crate) outer_step: Option<OuterStep>,
     /// Does this session want to be saved automatically, or not, whatever the settings say?
     pub(crate) checkpoints: Option<bool>,
-    /// Is a shell asking what could come next? `$COMPLETE` says which.
-    pub(crate) is_completing: bool,
+    /// The shell that asks what could come next: `$COMPLETE`, without its directory.
+    pub(crate) completing: Option<String>,
     /// How long to wait for another process: `$HERMES_CHECKPOINT_TIMEOUT`, within Hermes's bounds.
     pub(crate) timeout: Option<Duration>,
 }
@@ -100,7 +100,10 @@ impl Environment {
                 .or_else(|| {
                     set("HERMES_TUI_CHECKPOINTS").and_then(|value| switch(&value).filter(|on| *on))
                 }),
-            is_completing: set("COMPLETE").is_some_and(|shell| shell != "0"),
+            completing: set("COMPLETE").filter(|shell| shell != "0").map(|shell| {
+                let name = Path::new(&shell).file_stem().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            }),
             timeout: set("HERMES_CHECKPOINT_TIMEOUT").and_then(|value| timeout(&value)),
         }
     }
@@ -256,7 +259,7 @@ mod tests {
             background: false,
             outer_step: None,
             checkpoints: None,
-            is_completing: false,
+            completing: None,
             timeout: None,
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct Filters {
 
 impl Filters {
     /// Is anything said?
-    fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         let Self { since, until, agent, session, paths } = self;
         since.is_some()
             || until.is_some()
@@ -73,8 +73,8 @@ impl Filters {
                 Some(before) => {
                     env.ui.during(|progress| touches(project, [before, one], &scope, progress))?
                 }
-                // What came with the oldest one, nobody knows.
-                None => false,
+                // What came with the oldest one, nobody knows: it has what it holds.
+                None => scope.iter().any(|path| matches!(project.has(one, path), Ok(true))),
             };
             if is_touched {
                 fitting.push(one.clone());
@@ -130,5 +130,6 @@ fn touches(
 /// Reads a time.
 pub(crate) fn parse_when(text: &str) -> std::result::Result<When, String> {
     let problem = "it is written like 90s, 10m, 2h, 3d, 15:30, yesterday 18:00 or 2026-11-02";
-    When::parse(text).ok_or_else(|| problem.to_owned())
+    let when = When::parse(text).map_err(|no_day| no_day.to_string())?;
+    when.ok_or_else(|| problem.to_owned())
 }

@@ -22,8 +22,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
     if hook::is_call(&arguments) {
         return hook::answer(&environment, arguments);
     }
-    if environment.is_completing {
-        return completions::answer(&environment, arguments);
+    if environment.completing.is_some() {
+        return completions::answer(&environment, &arguments);
     }
     let wants_json = arguments
         .iter()

@@ -17,6 +17,7 @@ mod cli {
     mod documents;
     mod hook;
     mod install;
+    mod install_choice;
     mod install_obstacles;
     mod lost_packs;
     mod maintenance;
@@ -38,9 +39,20 @@ mod cli {
     mod sessions_care;
     mod slash;
     mod steps;
+    mod stories;
     mod take_back;
     mod take_back_patch;
     mod transcript;
+    mod undo_cases;
+    #[path = "../../../core/tests/engine/undo_history.rs"]
+    #[allow(
+        unreachable_pub,
+        dead_code,
+        clippy::unwrap_used,
+        clippy::disallowed_methods,
+        reason = "it belongs to the engine's tests, which need more of it"
+    )]
+    mod undo_history;
     mod usage;
     mod wrong_inputs;
 

@@ -17,6 +17,7 @@ use crate::directory::{RootError, RootRefused};
 use crate::types::address::{BadCheckpointName, BadSpec};
 use crate::types::asked::WhichStep;
 use crate::types::kept::Kept;
+use crate::types::step_id::StepId;
 
 /// What came of it, or why nothing did.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -88,6 +89,14 @@ pub enum Error {
         back: usize,
         /// How many there are.
         count: usize,
+    },
+    /// The directory that the store would be in cannot be made.
+    #[error("{} cannot be made, and the store would be in it", path.display())]
+    HomeNotMade {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: herma_fs::Error,
     },
     /// A text that cannot name a checkpoint.
     #[error(transparent)]
@@ -162,13 +171,16 @@ pub enum Error {
     NoSuchStep(WhichStep),
     /// The step has ended already.
     #[error("step {0} has ended already")]
-    StepIsOver(u64),
+    StepIsOver(StepId),
+    /// What would be undone has not ended.
+    #[error("{} is still under way", under_way(.0, .1.as_deref()))]
+    UnderWay(StepId, Option<String>),
     /// None of the steps that were asked for is remembered, or none changed anything.
     #[error("there is no such step")]
     NoSteps,
     /// The steps that were asked for are remembered, but not what they changed.
     #[error("the checkpoints of {} are gone: what was done cannot be taken back", steps_named(.0))]
-    StepsForgotten(Vec<u64>),
+    StepsForgotten(Vec<StepId>),
     /// A restore was interrupted, or is under way.
     #[error("a restore is not finished: part of the files is as before it, part as after it")]
     RestoreUnfinished,
@@ -339,7 +351,7 @@ fn lost_refs(refs: &[String], more: usize) -> String {
 
 fn no_such_step(which: &WhichStep) -> String {
     match which {
-        WhichStep::Number(number) => format!("there is no step {number}"),
+        WhichStep::Id(id) => format!("there is no step {id}"),
         WhichStep::Call(call) => {
             let call = herma_store::path::escape(call.as_bytes());
             format!("no step with the call id `{call}` is under way")
@@ -347,9 +359,16 @@ fn no_such_step(which: &WhichStep) -> String {
     }
 }
 
-fn steps_named(numbers: &[u64]) -> String {
-    match numbers {
-        [number] => format!("step {number}"),
+fn under_way(id: &StepId, prompt: Option<&str>) -> String {
+    match prompt {
+        Some(prompt) => format!("the prompt \"{}\"", herma_store::path::escape(prompt.as_bytes())),
+        None => format!("step {id}"),
+    }
+}
+
+fn steps_named(ids: &[StepId]) -> String {
+    match ids {
+        [id] => format!("step {id}"),
         _ => "these steps".to_owned(),
     }
 }

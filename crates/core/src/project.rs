@@ -47,10 +47,11 @@ use crate::purge;
 use crate::purge::{PurgePlan, PurgeRequest, Purged};
 use crate::records::step::marks::Turn;
 use crate::records::step::{Step, StepKind, StepStart};
-use crate::records::undo::{Move, UndoRecord};
+use crate::records::undo::UndoRecord;
 use crate::restore::Plan;
 use crate::restore::interrupted::Interrupted;
 use crate::restore::run::Restored;
+use crate::rows::{RowChanges, Rows};
 use crate::save::{SaveOptions, Saved};
 use crate::steps::StepChoice;
 use crate::steps::calls::{BegunCall, Call};
@@ -67,8 +68,10 @@ use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Facts, Listed};
 use crate::types::clock::{Clock, Timestamp};
 use crate::types::settings::Settings;
 use crate::undo::Undone;
+use crate::undo::last::{NextMove, UndoLast};
 use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 use crate::undo::preview::Preview;
+use crate::undo::units::Unit;
 
 impl EngineOptions {
     /// The defaults with Herma's home at `home`: the system's clock, default settings. `config.yaml` is not read, and no
@@ -114,7 +117,7 @@ impl Project {
         self.restore_with(target, &RestoreOptions::default(), &NoProgress)
     }
 
-    /// Goes back to the state before this one.
+    /// Undoes what was newest and is not undone: the last prompt with all it changed, say, but nothing edited by hand.
     pub fn undo(&self) -> Result<Undone> {
         self.undo_with(&NoProgress, false)
     }
@@ -173,6 +176,23 @@ impl Project {
     /// Its checkpoints, the newest first.
     pub fn timeline(&self) -> Result<Vec<Checkpoint>> {
         self.if_stored(Operation::timeline)
+    }
+
+    /// The timeline as people read it: prompts, restores, saves and edits by hand, the newest first, so many at most.
+    pub fn rows(&self, choice: &StepChoice, most: usize) -> Result<Rows> {
+        self.if_stored(|operation| operation.rows(choice, most))
+    }
+
+    /// The state before a checkpoint: where its step began, or else the checkpoint before it. `None` for the oldest.
+    pub fn before(&self, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>> {
+        self.if_stored(|operation| operation.before(checkpoint.number))
+    }
+
+    /// What changed since a checkpoint, as a list shows it.
+    pub fn unsaved(&self, since: &Checkpoint, progress: &dyn Progress) -> Result<RowChanges> {
+        let since = State::Checkpoint(Box::new(since.clone()));
+        let found = self.changes(&since, &State::Present, &[], false, progress)?;
+        RowChanges::of(&found)
     }
 
     /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.
@@ -273,23 +293,29 @@ impl Project {
         self.locked(progress)?.continue_restore()
     }
 
-    /// Goes back to the state before this one, or says what that would do.
+    /// Undoes what was newest and is not undone, or says what that would do.
     pub fn undo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone> {
-        self.move_by(Move::Undo, progress, dry_run)
+        self.carry_out(self.plan_undo(&UndoLast::default(), progress)?, progress, dry_run)
     }
 
-    /// Repeats what was undone, or says what that would do.
+    /// Repeats what was undone last, or says what that would do.
     pub fn redo_with(&self, progress: &dyn Progress, dry_run: bool) -> Result<Undone> {
-        self.move_by(Move::Redo, progress, dry_run)
+        self.carry_out(self.plan_redo(progress)?, progress, dry_run)
     }
 
-    fn move_by(&self, by: Move, progress: &dyn Progress, dry_run: bool) -> Result<Undone> {
-        let reading = self.reading(progress)?;
-        if dry_run {
-            return reading.plan_move(by);
+    /// Does what [`Self::plan_undo`] or [`Self::plan_redo`] planned, or says what that would do.
+    pub fn carry_out(
+        &self,
+        next: NextMove,
+        progress: &dyn Progress,
+        dry_run: bool,
+    ) -> Result<Undone> {
+        match next {
+            NextMove::States(by, _) if dry_run => self.reading(progress)?.plan_move(by),
+            NextMove::Again(moved) if dry_run => self.reading(progress)?.plan_again(&moved),
+            NextMove::Steps(planned) if dry_run => Ok(Undone::Steps(planned, None)),
+            next => self.locked(progress)?.make_next(next),
         }
-        drop(reading);
-        self.locked(progress)?.make_move(by)
     }
 
     /// Where undo and redo stand, for what is to go along with the files.
@@ -300,6 +326,26 @@ impl Project {
     /// Is a restore of this project on its way, under way now or interrupted?
     pub fn is_half_way(&self) -> Result<bool> {
         self.if_stored(Operation::is_half_way)
+    }
+}
+
+/// # Undo and redo
+impl Project {
+    /// What an undo would take back next. It is done with [`Self::carry_out`].
+    pub fn plan_undo(&self, asked: &UndoLast, progress: &dyn Progress) -> Result<NextMove> {
+        self.reading(&NoProgress)?;
+        self.writing(progress)?.plan_undo(asked)
+    }
+
+    /// What a redo would bring back next. It is done with [`Self::carry_out`].
+    pub fn plan_redo(&self, progress: &dyn Progress) -> Result<NextMove> {
+        self.reading(&NoProgress)?;
+        self.writing(progress)?.plan_redo()
+    }
+
+    /// What can be undone and what is undone, the newest first.
+    pub fn units(&self) -> Result<Vec<Unit>> {
+        self.if_stored(Operation::units)
     }
 }
 
@@ -390,8 +436,8 @@ impl Project {
     }
 
     /// Notes that the save before a step was finished only after the step had begun.
-    pub fn note_late(&self, number: u64) -> Result<()> {
-        self.locked(&NoProgress)?.note_late(number)
+    pub fn note_late(&self, handle: u64) -> Result<()> {
+        self.locked(&NoProgress)?.note_late(handle)
     }
 
     /// The steps that are under way, oldest first.
@@ -476,6 +522,11 @@ impl Project {
         directory: &RelPath,
     ) -> Result<Vec<NamedEntry>> {
         self.reading(&NoProgress)?.entries_at(checkpoint, directory)
+    }
+
+    /// Has a checkpoint something at this path?
+    pub fn has(&self, checkpoint: &Checkpoint, path: &RelPath) -> Result<bool> {
+        self.reading(&NoProgress)?.has(checkpoint, path)
     }
 
     /// The newest checkpoint that has something at this path.

@@ -75,6 +75,7 @@ mod engine {
     mod restore_guards;
     mod reviewed;
     mod round_trip;
+    mod rows_of_steps;
     mod rule_interleavings;
     mod safety_proof;
     mod save_guards;
@@ -91,6 +92,8 @@ mod engine {
     pub mod steps;
     mod steps_reviewed;
     mod store_files;
+    mod undo_cases;
+    pub mod undo_history;
     pub mod upkeep;
     mod verify;
 }

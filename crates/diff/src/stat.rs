@@ -60,6 +60,8 @@ pub struct Stats {
     pub deletions: u64,
     /// Were the lines of every file counted? `false` when the budget did not suffice.
     pub lines_known: bool,
+    /// Files that are gone; `None` where nobody counted them.
+    pub deleted: Option<u64>,
 }
 
 /// Counts what changed altogether.
@@ -69,13 +71,15 @@ pub fn stats(
     new: &dyn Side,
     budget: Budget,
 ) -> Result<Stats, DiffError> {
-    let mut stats = Stats { files: changes.len() as u64, lines_known: true, ..Stats::default() };
+    let deleted = changes.iter().filter(|change| change.new.is_none()).count() as u64;
+    let counted = Stats { files: changes.len() as u64, deleted: Some(deleted), ..Stats::default() };
+    let mut stats = Stats { lines_known: true, ..counted };
     let complete = count_files(changes, old, new, budget, |file| {
         stats.insertions += file.insertions.unwrap_or(0);
         stats.deletions += file.deletions.unwrap_or(0);
     })?;
     if !complete {
-        stats = Stats { files: stats.files, ..Stats::default() };
+        stats = counted;
     }
     Ok(stats)
 }
@@ -176,7 +180,10 @@ mod tests {
     fn lines_are_counted_and_binary_files_are_not() {
         let (old, new, changes) = sides();
         let stats = stats(&changes, &old, &new, Budget::UNLIMITED).unwrap();
-        assert_eq!(stats, Stats { files: 4, insertions: 3, deletions: 2, lines_known: true });
+        assert_eq!(
+            stats,
+            Stats { files: 4, insertions: 3, deletions: 2, lines_known: true, deleted: Some(1) }
+        );
         let files = per_file(&changes, &old, &new, Budget::UNLIMITED).unwrap();
         assert_eq!((files[0].insertions, files[0].deletions), (Some(2), Some(1)));
         assert!(files[1].binary && files[1].insertions.is_none());
@@ -185,7 +192,7 @@ mod tests {
     #[test]
     fn over_budget_the_files_are_known_and_the_lines_are_not() {
         let (old, new, changes) = sides();
-        let unknown = Stats { files: 4, ..Stats::default() };
+        let unknown = Stats { files: 4, deleted: Some(1), ..Stats::default() };
         for budget in
             [Budget { max_files: 3, max_bytes: 99 }, Budget { max_files: 4, max_bytes: 20 }]
         {

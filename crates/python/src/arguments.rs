@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use herma_core::engine::Project as CoreProject;
+use herma_core::steps::StepId;
 use herma_core::types::checkpoint::Facts;
 use herma_core::{RelPath, Spec};
 use pyo3::Borrowed;
@@ -132,43 +133,63 @@ impl<'py> FromPyObject<'_, 'py> for Labels {
     }
 }
 
-/// The number of a step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StepNumber(pub(crate) u64);
+/// A step as a caller names it: by its number, or by its handle, such as `"s7"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NamedStep(pub(crate) StepId);
 
-impl<'py> FromPyObject<'_, 'py> for StepNumber {
+impl<'py> FromPyObject<'_, 'py> for NamedStep {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.extract::<String>() {
+            let id = StepId::parse(&text).map(Self);
+            return id.ok_or_else(|| BadRequest::new_err(format!("no step is called {text:?}")));
+        }
         let what = "the number of a step";
         if is_beyond(object) {
             return Err(NoSuchStep::new_err(format!("there is no step {}", as_given(object))));
         }
         whole(object, what)?
             .filter(|number| *number > 0)
-            .map(Self)
+            .map(|number| Self(StepId::Number(number)))
             .ok_or_else(|| BadRequest::new_err("steps are numbered from 1"))
     }
 }
 
-/// Numbers of steps, at least one.
-#[derive(Clone, Debug)]
-pub(crate) struct StepNumbers(pub(crate) Vec<u64>);
+/// The handle of a step that is under way, which has no number yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handle(pub(crate) u64);
 
-impl<'py> FromPyObject<'_, 'py> for StepNumbers {
+impl<'py> FromPyObject<'_, 'py> for Handle {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text = object.extract::<Words>()?.0;
+        match StepId::parse(&text) {
+            Some(StepId::Handle(handle)) => Ok(Self(handle)),
+            _ => Err(BadRequest::new_err(format!("{text:?} is no handle of a step, such as 's7'"))),
+        }
+    }
+}
+
+/// What steps are called, at least one.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedSteps(pub(crate) Vec<StepId>);
+
+impl<'py> FromPyObject<'_, 'py> for NamedSteps {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if is_text(object) {
             return Err(PyTypeError::new_err("steps are given as several numbers"));
         }
-        let number = |item: Bound<'py, PyAny>| Ok(item.extract::<StepNumber>()?.0);
-        let numbers = items(object, "steps", number)?;
-        if numbers.is_empty() {
+        let name = |item: Bound<'py, PyAny>| Ok(item.extract::<NamedStep>()?.0);
+        let names = items(object, "steps", name)?;
+        if names.is_empty() {
             let text = "the steps that are meant are not empty; name at least one";
             return Err(BadRequest::new_err(text));
         }
-        Ok(Self(numbers))
+        Ok(Self(names))
     }
 }
 

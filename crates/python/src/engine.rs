@@ -115,9 +115,10 @@ impl Engine {
             home=None, *, user_home=None, base=None, max_file_size=Some(10 << 20), max_snapshots=None,
             max_total_size=None, min_free_disk=0, retention_days=30, auto_prune=true,
             min_interval_hours=24, delete_orphans=true, exclude=Patterns::default(), include=Patterns::default(),
-            secrets=LookForSecrets::Switch(true), lock_wait=10.0, durable=true, threads=None, background=true
+            secrets=LookForSecrets::Switch(true), lock_wait=10.0, durable=true, threads=None, number_moves=true,
+            background=true
         ),
-        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=30, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, background=True)"
+        text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=30, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, number_moves=True, background=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     #[expect(clippy::fn_params_excessive_bools, reason = "they are keywords in Python")]
@@ -140,6 +141,7 @@ impl Engine {
         lock_wait: f64,
         durable: bool,
         threads: Option<Threads>,
+        number_moves: bool,
         background: bool,
     ) -> PyResult<Self> {
         let keeping = Keeping {
@@ -163,6 +165,7 @@ impl Engine {
             lock_wait: seconds(lock_wait)?,
             durability: if durable { Durability::Synced } else { Durability::Ordered },
             threads: threads.map_or(0, |threads| threads.0),
+            number_moves,
             keeping,
             asked,
             ..Settings::default()

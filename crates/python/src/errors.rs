@@ -62,6 +62,8 @@ exceptions! {
     StepIsOver: Error = "The step has ended already." for CoreError::StepIsOver(_),
     RestoreUnfinished: Error = "A restore was interrupted, or is under way." for CoreError::RestoreUnfinished,
     ChangedSincePlan: Error = "Files changed between planning and carrying out." for CoreError::ChangedSincePlan,
+    UnderWay: Error = "What would be undone is still under way." for CoreError::UnderWay(..),
+    NotRecent: Error = "What would be undone is older than a save by hand or than a day, or edits by hand would go with it.",
     NothingToUndo: Error = "There is nothing older to go back to." for CoreError::NothingToUndo,
     NothingToRedo: Error = "Nothing was undone, or the undone state is gone." for CoreError::NothingToRedo,
     ChangedSinceUndo: Error = "Files changed after the undo, so there is no straight way forward." for CoreError::ChangedSinceUndo,
@@ -69,7 +71,7 @@ exceptions! {
     NothingToContinue: Error = "No restore was interrupted." for CoreError::NothingToContinue,
     ChangedSinceShown: Error = "Checkpoints came or went since somebody was shown what would be removed." for CoreError::ChangedSinceShown,
     AuthorUnknown: Error = "It cannot be said who wrote a file." for CoreError::Authorship(_),
-    FileSystemFailed: Error = "The file system refused." for CoreError::Fs(_),
+    FileSystemFailed: Error = "The file system refused." for CoreError::Fs(_) | CoreError::HomeNotMade { .. },
 }
 
 /// Arguments that cannot be meant are what Python calls a `ValueError`, and callers may catch them as one. The

@@ -83,7 +83,7 @@ def choices(project):
     """Every call that takes a choice of paths, without the choice."""
     yield lambda **choice: project.plan_restore("@", **choice)
     yield lambda **choice: project.restore("@", **choice)
-    yield lambda **choice: project.plan_undo_steps([1], **choice)
+    yield lambda **choice: project.plan_undo_steps([2], **choice)
     yield lambda **choice: project.diff("@", **choice)
     yield lambda **choice: project.changes(1, **choice)
     yield lambda **choice: project.session_diff("s", **choice)
@@ -114,8 +114,12 @@ def test_a_choice_of_no_steps_is_refused(project, root):
     for wrong in ("1", b"\x01", 1, [1.5], None):
         with pytest.raises(TypeError):
             project.plan_undo_steps(wrong)
-    assert [step.number for step in project.steps(numbers=(1,))] == [1]
-    assert [step.number for step in project.steps(numbers=None)] == [1]
+    for wrong in (["two"], ["s"], [0]):
+        with pytest.raises(herma.BadRequest):
+            project.plan_undo_steps(wrong)
+    for chosen in ((2,), ("s1",), None):
+        assert [step.number for step in project.steps(numbers=chosen)] == [2]
+    assert project.steps(numbers=(1,)) == []
 
 
 def test_nothing_to_keep_is_nothing_and_the_empty_path_is_no_path_to_keep(project, root):

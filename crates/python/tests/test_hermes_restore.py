@@ -55,6 +55,23 @@ class TestRestore:
         assert manager.restore(str(root), newest["hash"])["success"]
         assert (root / "a.txt").read_text() == "two\n"
 
+    @pytest.mark.parametrize("file", [None, "a.txt"])
+    def test_the_newest_entry_is_what_was_there_before_the_last_write(self, manager, root, file):
+        """Right after a restore that is the state before it; with the next save, where the restore led."""
+        save(manager, root, "one\n", "first")
+        oldest = manager.list_checkpoints(str(root))[0]["hash"]
+        change(root, "two\n")
+        (root / "b.txt").write_text("by hand\n")
+        assert manager.restore(str(root), oldest, file)["success"]
+        restored = {name: (root / name).read_text() for name in ("a.txt", "b.txt")}
+        manager.new_turn()
+        assert manager.ensure_checkpoint(str(root), "before write_file") is True
+        change(root, "by the agent\n")
+        listed = manager.list_checkpoints(str(root))
+        assert [entry["reason"].split()[0] for entry in listed] == ["before", "pre-rollback", "first"]
+        assert manager.restore(str(root), listed[0]["hash"])["success"]
+        assert {name: (root / name).read_text() for name in restored} == restored
+
     def test_at_the_cap_every_number_can_be_restored(self, root):
         manager = CheckpointManager(enabled=True, max_snapshots=5)
         for number in range(9):

@@ -201,7 +201,7 @@ def test_paths_and_keep_limit_a_restore(project, root):
     assert (root / "a.txt").read_text() == "one\n"
     assert (root / "b.txt").read_text() == "changed\n"
     (root / "a.txt").write_text("changed\n")
-    restored = project.restore("@-1", keep=[Path("b.txt")])
+    restored = project.restore(1, keep=[Path("b.txt")])
     assert (root / "b.txt").read_text() == "changed\n"
     assert ("b.txt", "asked") in [(kept.path, kept.why) for kept in restored.kept]
 

@@ -16,8 +16,10 @@ def test_a_step_is_the_state_before_and_after_a_block(project, root):
     with project.step(tool="bash", agent="me", session="s", command="make", call="c1") as step:
         (root / "a.txt").write_text("two\n")
         assert step.step.state == "open"
-        assert [open_.number for open_ in project.open_steps()] == [step.number]
+        assert [open_.handle for open_ in project.open_steps()] == [step.handle] == ["s1"]
+        assert step.number is None
     assert step.step.state == "changed"
+    assert step.number == step.step.number == project.find("@").number
     assert step.step.before != step.step.after
     (listed,) = project.steps()
     assert (listed.tool, listed.agent, listed.session) == ("bash", "me", "s")
@@ -36,16 +38,18 @@ def test_a_block_that_raises_ends_its_step_and_the_exception_goes_on(project, ro
     assert project.open_steps() == []
 
 
-def test_a_step_begins_and_ends_once(project):
+def test_a_step_begins_and_ends_once(project, root):
     step = project.step(tool="bash")
-    assert step.step is None and repr(step) == "<Step not begun>"
+    assert step.step is None and step.handle is None and repr(step) == "<Step not begun>"
     with pytest.raises(RuntimeError):
         step.__exit__()
     with step:
         with pytest.raises(RuntimeError):
             step.__enter__()
-    with pytest.raises(herma.StepIsOver):
-        project.end_step(step.number)
+        (root / "a.txt").write_text("two\n")
+    for name in (step.handle, step.number):
+        with pytest.raises(herma.StepIsOver):
+            project.end_step(name)
 
 
 def notes(error: BaseException) -> list[str]:
@@ -68,7 +72,7 @@ def test_what_a_block_raises_wins_over_a_step_that_cannot_be_ended(project, root
             raise ZeroDivisionError("mine")
     assert raised.value.args == ("mine",)
     (note,) = notes(raised.value)
-    assert note.startswith(f"herma: step {step.number} has ended as unknown: ")
+    assert note.startswith(f"herma: step {step.handle} has ended as unknown: ")
     assert step.step.state == "unknown"
     come_back(root, how)
     assert remembered(project, root).state == "unknown"
@@ -105,8 +109,8 @@ def test_steps_of_a_directory_that_is_gone_can_be_ended_by_hand(project, root):
     second = project.begin_step(call="two")
     shutil.rmtree(root)
     with pytest.raises(herma.Error):
-        project.end_step(first.number)
-    assert project.end_step_unknown("two").number == second.number
+        project.end_step(first.handle)
+    assert project.end_step_unknown("two").handle == second.handle
     root.mkdir()
     assert [step.state for step in project.steps()] == ["unknown", "unknown"]
 
@@ -118,7 +122,7 @@ def test_a_step_that_somebody_else_keeps_from_ending_can_be_ended_later(engine, 
             lock = open(engine.store / "herma" / "lock")
             fcntl.flock(lock, fcntl.LOCK_EX)
             raise ZeroDivisionError
-    assert notes(raised.value)[0].startswith(f"herma: step {step.number} is still open: ")
+    assert notes(raised.value)[0].startswith(f"herma: step {step.handle} is still open: ")
     assert step.step.state == "open"
     lock.close()
     (root / "a.txt").write_text("two\n")
@@ -153,7 +157,7 @@ def test_an_interrupted_end_leaves_nothing_open_and_nothing_stale(project, root,
     assert step.__exit__() is False
     assert [listed.state for listed in project.steps()] == [state]
     with pytest.raises(herma.StepIsOver):
-        project.end_step(step.number)
+        project.end_step(step.handle)
 
 
 def test_what_a_callback_raises_does_not_replace_what_the_block_raised(project, root):
@@ -162,7 +166,7 @@ def test_what_a_callback_raises_does_not_replace_what_the_block_raised(project, 
         with project.step(progress=stop_at("scanning", Enough("enough"), armed)) as step:
             armed.append("now")
             raise ZeroDivisionError
-    assert notes(raised.value) == [f"herma: step {step.number} has ended as unknown: Enough: enough"]
+    assert notes(raised.value) == [f"herma: step {step.handle} has ended as unknown: Enough: enough"]
 
 
 def test_ctrl_c_is_not_lost_when_the_block_raised(project):
@@ -193,7 +197,7 @@ def test_a_child_that_was_forked_inside_a_block_does_not_end_the_step(project, r
             child = os.fork()
             if child:
                 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-                still_open = [one.number for one in project.open_steps()]
+                still_open = [one.handle for one in project.open_steps()]
                 (root / "a.txt").write_text("two\n")
             else:
                 signal.alarm(60)
@@ -204,7 +208,7 @@ def test_a_child_that_was_forked_inside_a_block_does_not_end_the_step(project, r
             os._exit(2)
         raise
     assert status == 0
-    assert still_open == [step.number]
+    assert still_open == [step.handle]
     assert step.step.state == "changed"
 
 
@@ -212,7 +216,7 @@ def test_a_step_takes_paths_of_every_kind_and_texts_that_are_none(project, root)
     labels = [b"a.txt", root / "b.txt", "c.txt", b"caf\xe9"]
     begun = project.begin_step(paths=labels, command="lone \udcff", prompt="\ud800", call="\udcff")
     assert begun.paths == ["a.txt", str(root / "b.txt"), "c.txt", "caf\ufffd"]
-    assert project.end_step("\udcff").number == begun.number
+    assert project.end_step("\udcff").handle == begun.handle
     assert project.begin_step(paths="one.txt").paths == ["one.txt"]
     assert project.begin_step(paths=[]).paths == []
 
@@ -221,10 +225,11 @@ def test_steps_begin_and_end_in_separate_calls(project, root):
     begun = project.begin_step(tool="edit", call="call-7", paths=["a.txt"], prompt="do it")
     (root / "a.txt").write_text("two\n")
     ended = project.end_step("call-7")
-    assert ended.number == begun.number and ended.state == "changed"
+    assert ended.handle == begun.handle and ended.state == "changed"
+    assert (begun.number, ended.number) == (None, project.find("@").number)
     assert ended.paths == ["a.txt"] and ended.prompt == "do it"
     other = project.begin_step(tool="edit")
-    assert project.end_step_unknown(other.number).state == "unknown"
+    assert project.end_step_unknown(other.handle).state == "unknown"
     with pytest.raises(herma.NoSuchStep):
         project.end_step("nobody")
 
@@ -235,7 +240,7 @@ def test_a_restore_keeps_what_a_person_edited_unless_all_is_asked_for(project, r
     (root / "b.txt").write_text("by hand\n")
     first = project.find("@-1")
     plan = project.plan_restore(first)
-    assert plan.steps == [1] and not plan.is_exact
+    assert plan.steps == [2] and not plan.is_exact
     assert [(kept.path, kept.why) for kept in plan.kept] == [("b.txt", "edited")]
     restored = project.restore(first)
     assert (root / "a.txt").read_text() == "one\n"
@@ -256,7 +261,7 @@ def test_single_steps_are_taken_back_out_of_the_present(project, root):
     assert (root / "a.txt").read_text() == "one\n"
     assert (root / "b.txt").read_text() == "agent too\n"
     with pytest.raises(ValueError):
-        project.plan_undo_steps([1], conflicts="whatever")
+        project.plan_undo_steps([first.number], conflicts="whatever")
 
 
 def test_turns_group_the_steps_of_a_session(project, root):
@@ -276,9 +281,9 @@ def test_turns_group_the_steps_of_a_session(project, root):
 def test_a_step_ends_with_all_that_the_list_knows_of_it(project, root):
     with project.step(tool="bash") as running:
         (root / "a.txt").write_text("two\n")
-    number = project.begin_step(tool="edit").number
+    handle = project.begin_step(tool="edit").handle
     (root / "b.txt").unlink()
-    for ended in (project.end_step(number), running.step):
+    for ended in (project.end_step(handle), running.step):
         (listed,) = project.steps(numbers=[ended.number])
         fields = [name for name in dir(ended) if not name.startswith("_") and name != "changes"]
         assert [getattr(ended, name) for name in fields] == [getattr(listed, name) for name in fields]
@@ -287,15 +292,25 @@ def test_a_step_ends_with_all_that_the_list_knows_of_it(project, root):
 
 
 def test_a_step_is_not_part_of_one_that_is_not_under_way(project):
-    with pytest.raises(herma.NoSuchStep, match="999"):
-        project.begin_step(within=999)
-    over = project.begin_step(tool="bash").number
+    with pytest.raises(herma.NoSuchStep, match="s999"):
+        project.begin_step(within="s999")
+    over = project.begin_step(tool="bash").handle
     project.end_step(over)
     with pytest.raises(herma.StepIsOver):
         project.begin_step(within=over)
     assert project.open_steps() == []
     with project.step(tool="outer") as outer:
-        assert project.begin_step(within=outer.number).within == outer.number
+        assert project.begin_step(within=outer.handle).within == outer.handle
+
+
+@pytest.mark.parametrize("wrong", ["", "7", "seven", "s", "s-1", 7, True])
+def test_a_step_is_part_of_one_by_its_handle(project, wrong):
+    """The number of a step that has ended must not be taken for the handle of one that is under way."""
+    for _ in range(7):
+        project.begin_step(tool="bash")
+    with pytest.raises((herma.BadRequest, TypeError)):
+        project.begin_step(within=wrong)
+    assert len(project.open_steps()) == 7
 
 
 def test_a_step_whose_checkpoints_are_gone_is_told_from_one_that_never_was(project, root):
@@ -320,4 +335,4 @@ def test_what_a_step_does_to_what_no_checkpoint_holds_is_named_by_an_undo(projec
     assert [(kept.path, kept.reason) for kept in listed.outside] == [("secrets.yaml", "secret")]
     (kept,) = project.undo().kept
     assert (kept.path, kept.why, kept.reason) == ("secrets.yaml", "outside", "secret")
-    assert kept.text == "step 1: secrets.yaml removed"
+    assert kept.text == "step 2: secrets.yaml removed"

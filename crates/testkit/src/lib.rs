@@ -1,5 +1,6 @@
 //! What Herma's tests stand on.
 //!
+//! * [`cases`]: the table of what an undo must do
 //! * [`mod@env`]: a world of its own for one test: home, store, projects, the program under test
 //! * [`tree`]: a directory tree as a value, and random changes to it
 //! * [`bounded`]: programs that tests start, each of which ends
@@ -22,6 +23,7 @@
 
 pub mod attack;
 pub mod bounded;
+pub mod cases;
 pub mod crash;
 pub mod env;
 pub mod faults;

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
+use herma_core::steps::StepId;
 use herma_core::{Blame, BlameLine};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
@@ -60,7 +61,7 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
     }
     let outcome = warn_of_gaps(env, &project)?;
     let json = lazy_object! {
-        schema: "herma.blame/1",
+        schema: "herma.blame/2",
         project: project_json(&project),
         #[serde(flatten)]
         path: PathJson::new(path.as_bytes()),
@@ -87,8 +88,8 @@ fn only(blame: &mut Blame, lines: &Lines) {
         lines.contains(&number)
     });
     let named =
-        |step: u64| blame.lines.iter().any(|line| line.origin.author.steps().contains(&step));
-    blame.steps.retain(|step| named(step.number));
+        |step: StepId| blame.lines.iter().any(|line| line.origin.author.steps().contains(&step));
+    blame.steps.retain(|step| named(step.id()));
 }
 
 fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {

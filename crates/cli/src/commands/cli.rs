@@ -45,14 +45,15 @@ pub(crate) enum Command {
     Blame(blame::BlameArgs),
     History(history::HistoryArgs),
     Restore(going_back::restore::RestoreArgs),
-    /// Undo steps, the latest changes, or the last restore
+    /// Undo the last prompt or restore, or what is named
     ///
-    /// With step numbers, an agent, a session, a turn or a time: undoes what these steps did, and keeps later
-    /// steps and what was edited by hand. Without: undoes what changed since the last checkpoint or restore, or
-    /// if nothing did, what led there, be it work or a restore. The current state is saved first, so `herma redo`
-    /// goes forward again.
+    /// Undoes the newest prompt with all its tool calls, or the newest restore, that is not undone yet; the next time
+    /// the one before it. With files: only in them, of the last prompt that changed them. With numbers, an agent, a
+    /// session, a turn or a time: what these steps did. Later steps and what was edited by hand stay. Where no steps are
+    /// known, it undoes what changed since the last checkpoint. The current state is saved first, and `herma redo` goes
+    /// forward again.
     Undo(going_back::undo::UndoArgs),
-    /// Repeat what `herma undo` reversed
+    /// Redo what `herma undo` undid
     Redo(going_back::undo::RedoArgs),
     Run(steps::run::RunArgs),
     Steps(steps::list::StepsArgs),

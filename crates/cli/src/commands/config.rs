@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{Args, Subcommand};
-use herma_fs::Dir;
 use herma_fs::process::foreground::{Foreground, Running};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
@@ -165,7 +164,7 @@ fn set_key(env: &CommandEnv, name: &str, words: &[String]) -> Result<Outcome> {
     let file = SettingsFile::open(&env.settings.file)?;
     let before = file.read_text()?;
     let after = set(before.as_deref().unwrap_or_default(), key, &value)?;
-    Dir::ensure_path(&env.home)?;
+    env.make_home()?;
     file.sweep();
     file.replace(before.as_deref().map(str::as_bytes), Some(after.as_bytes()), 0o600)?;
     answer_one(env, key, &value, Origin::File(None), &[])?;
@@ -202,7 +201,7 @@ fn edit(env: &CommandEnv) -> Result<Outcome> {
                 "Set `EDITOR`, such as `EDITOR=nano herma config edit`, or open {at}."
             ))
     })?;
-    Dir::ensure_path(&env.home)?;
+    env.make_home()?;
     let file = SettingsFile::open(&env.settings.file)?;
     let is_new = file.read()?.is_none();
     if is_new {

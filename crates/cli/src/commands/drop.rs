@@ -4,7 +4,7 @@ use clap::Args;
 use herma_core::types::address::parse_range;
 use herma_core::{Checkpoint, Error, Project, Spec};
 
-use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState, find};
+use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState};
 use crate::commands::mark;
 use crate::render::listing;
 use crate::render::listing::counted;
@@ -24,7 +24,7 @@ pub(crate) struct DropArgs {
 
 pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let chosen = match choose(&project, &args.chosen) {
+    let chosen = match choose(env, &project, &args.chosen) {
         Err(error) if error.kind == Kind::Damaged && args.yes && args.chosen.len() == 1 => {
             return drop_damaged(env, &project, &args.chosen[0]);
         }
@@ -59,10 +59,10 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
 }
 
 /// The checkpoints that are meant, each once. All are looked up before the first one goes.
-fn choose(project: &Project, texts: &[String]) -> Result<Vec<Checkpoint>> {
+fn choose(env: &CommandEnv, project: &Project, texts: &[String]) -> Result<Vec<Checkpoint>> {
     let mut chosen: Vec<Checkpoint> = Vec::new();
     for text in texts {
-        for found in named(project, text)? {
+        for found in named(env, project, text)? {
             if !chosen.iter().any(|one| one.id == found.id) {
                 chosen.push(found);
             }
@@ -72,8 +72,8 @@ fn choose(project: &Project, texts: &[String]) -> Result<Vec<Checkpoint>> {
 }
 
 /// What one argument names.
-fn named(project: &Project, text: &str) -> Result<Vec<Checkpoint>> {
-    let Some(range) = parse_range(text) else { return Ok(vec![find(project, text)?]) };
+fn named(env: &CommandEnv, project: &Project, text: &str) -> Result<Vec<Checkpoint>> {
+    let Some(range) = parse_range(text) else { return Ok(vec![env.find(project, text)?]) };
     let mut inside = project.timeline()?;
     inside.retain(|one| range.contains(&one.number));
     if inside.is_empty() {

@@ -4,15 +4,18 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::{FileHistory, Version, VersionChange};
+use herma_core::steps::{StepChoice, StepId};
+use herma_core::{
+    AuthorshipError, Error, FileHistory, Project, RelPath, Row, RowKind, Version, VersionChange,
+};
 
-use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
 use crate::render::json::{
     PathJson, Serialize, checkpoint_json, lazy_object, list, object, project_json,
 };
 use crate::render::step_report::named_step_json;
-use crate::render::{authors, listing};
+use crate::render::{authors, listing, timeline};
 use crate::terminal::{Label, Ui, time, units};
 
 /// List every version of a file, newest first, with the step that made it
@@ -34,10 +37,17 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
     let project = env.open_project()?;
     let path = project.rel_path(&env.absolute(&args.file))?;
     let history = env.ui.during(|progress| project.history(&path, progress));
+    if matches!(
+        &history,
+        Err(Error::Authorship(AuthorshipError::NotAFile { .. }) | Error::PathUnknown { .. })
+    ) && project.first_unknown(std::slice::from_ref(&path))?.is_none()
+    {
+        return directory(env, &project, path, args);
+    }
     let history = history.map_err(|error| no_such_file(&project, &path, error))?;
     let outcome = warn_of_gaps(env, &project)?;
     let json = lazy_object! {
-        schema: "herma.history/2",
+        schema: "herma.history/3",
         project: project_json(&project),
         #[serde(flatten)]
         path: PathJson::new(path.as_bytes()),
@@ -58,6 +68,46 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
         explain_steps(&env.ui, &history.steps);
     }
     Ok(outcome)
+}
+
+/// The rows that changed something in a directory, which may be gone by now.
+fn directory(
+    env: &CommandEnv,
+    project: &Project,
+    path: RelPath,
+    args: &HistoryArgs,
+) -> Result<Outcome> {
+    if args.null {
+        let error = CommandError::usage(format!("{path} is a directory; `-z` is for files"));
+        return Err(error.with_hint(format!("`herma history {path} --json` is for programs.")));
+    }
+    let paths = vec![path];
+    let choice = StepChoice { paths: paths.clone(), ..StepChoice::default() };
+    let mut rows = project.rows(&choice, usize::MAX)?;
+    rows.rows = rows.rows.into_iter().map(|row| row.within(&paths)).collect();
+    let json = lazy_object! {
+        schema: "herma.history/3",
+        project: project_json(project),
+        #[serde(flatten)]
+        path: PathJson::new(paths[0].as_bytes()),
+        rows: list(rows.rows.iter().map(timeline::row_json)),
+    };
+    env.ui.answer(json, |out| {
+        timeline::write_rows(out, &env.ui, (&rows, None), /*with_calls*/ false, env.now())
+    })?;
+    let is_gone =
+        |row: &&Row| row.kind != RowKind::Shift && row.undone == 0 && row.changes.deleted > 0;
+    match rows.rows.iter().find(is_gone) {
+        Some(row) => env.ui.hint(format_args!(
+            "`herma restore {}^ {}` brings back what #{} deleted.",
+            row.id, paths[0], row.id
+        )),
+        None if rows.rows.iter().all(|row| row.changes.count == 0) => {
+            env.ui.status("Nothing in it has changed since the first checkpoint.");
+        }
+        None => {}
+    }
+    Ok(Outcome::Done)
 }
 
 fn version_json(version: &Version) -> impl Serialize {
@@ -84,7 +134,7 @@ fn version_json(version: &Version) -> impl Serialize {
 fn write_record(out: &mut dyn Write, version: &Version) -> std::io::Result<()> {
     let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let id = version.checkpoint.as_ref().map(|checkpoint| checkpoint.id.to_hex());
-    let steps: Vec<String> = version.author.steps().iter().map(u64::to_string).collect();
+    let steps: Vec<String> = version.author.steps().iter().map(StepId::to_string).collect();
     let fields = [
         id.unwrap_or_default(),
         version.time.map_or(String::new(), |seconds| seconds.to_string()),
@@ -126,7 +176,10 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
 
 fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {
     let checkpoint = version.checkpoint.as_deref();
+    let number = checkpoint.map_or(String::new(), |c| c.number.to_string());
     let [who, agent, turn] = columns(&version.author, &history.steps);
+    // A step has the number of the checkpoint it ended in.
+    let who = if who == number { String::new() } else { who };
     let change = match &version.change {
         VersionChange::Renamed { from } => format!("renamed from {from}"),
         other => other.word().to_owned(),
@@ -140,7 +193,7 @@ fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {
         None => lines,
     };
     [
-        checkpoint.map_or(String::new(), |c| c.number.to_string()),
+        number,
         checkpoint.map_or(String::new(), |c| listing::short_id(c.id, digits)),
         authors::when(version.time),
         who,

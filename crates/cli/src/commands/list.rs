@@ -3,20 +3,25 @@
 use std::io::Write;
 
 use clap::Args;
-use herma_core::Checkpoint;
+use herma_core::{Checkpoint, Project, Rows};
 
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
-use crate::render::listing;
 use crate::render::nearby::projects_nearby;
+use crate::render::timeline;
+use crate::render::timeline::Now;
 
-/// List the checkpoints of this project, newest first
+/// Show what happened in this project, newest first: prompts, edits by hand, saves and restores
 ///
-/// Shows number, id, time, reason, what changed since the checkpoint before, pin and names.
+/// Each row shows its number, when, who, what was asked, and how much changed. The tool calls of a prompt are folded under
+/// it: `-v` shows them, with ids, and every undo and redo. The first row is what is not saved yet.
 #[derive(Args, Debug)]
 #[command(alias = "log")]
 pub(crate) struct ListArgs {
+    /// Show the tool calls of each prompt, and ids
+    #[arg(short = 'v', long = "calls")]
+    calls: bool,
     /// Show at most this many; of older ones, only total losses are reported
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
@@ -32,7 +37,12 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     env.warn_of_purge()?;
     let most = args.limit.unwrap_or(usize::MAX);
-    let mut listed = project.list_newest(most)?;
+    let rows = if args.null { None } else { Some(look(env, &project, args)?) };
+    let mut listed = match &rows {
+        Some((rows, _)) => rows.listed.clone(),
+        None => project.list_newest(most)?,
+    };
+    listed.checkpoints.truncate(most);
     if let Some(fitting) = args.filters.checkpoints(env, &project, most)? {
         listed.checkpoints = fitting;
     }
@@ -47,6 +57,7 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let json = lazy_object! {
         schema: "herma.list/2",
         project: project_json(&project),
+        rows: list(rows.iter().flat_map(|(rows, _)| rows.rows.iter().map(timeline::row_json))),
         checkpoints: list(checkpoints.iter().map(checkpoint_json)),
     };
     env.ui.answer(json, |out| {
@@ -55,10 +66,14 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
                 write_record(out, checkpoint)?;
             }
         } else {
-            listing::write_checkpoints(out, &env.ui, checkpoints, env.now())?;
+            let Some((rows, unsaved)) = &rows else { return Ok(()) };
+            timeline::write_rows(out, &env.ui, (rows, unsaved.as_ref()), args.calls, env.now())?;
         }
         Ok(())
     })?;
+    if let Some(reach) = rows.as_ref().and_then(|(rows, _)| timeline::reach(rows, env.now())) {
+        env.ui.status(reach);
+    }
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
         for hint in projects_nearby(env, project.root()) {
@@ -72,6 +87,23 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
         env.ui.hint(MAKE_AGAIN);
     }
     Ok(outcome)
+}
+
+/// The rows for people, and what is not saved yet.
+fn look(env: &CommandEnv, project: &Project, args: &ListArgs) -> Result<(Rows, Option<Now>)> {
+    let choice = args.filters.steps(env, project)?;
+    let rows = project.rows(&choice, args.limit.unwrap_or(usize::MAX))?;
+    let is_seen = !env.ui.json && !args.filters.is_given() && project.root().is_dir();
+    let Some(newest) = rows.listed.checkpoints.first().filter(|_| is_seen) else {
+        return Ok((rows, None));
+    };
+    // A list is no reason to fail because the project cannot be looked at.
+    let Ok(changes) = env.ui.during(|progress| project.unsaved(newest, progress)) else {
+        return Ok((rows, None));
+    };
+    let who = project.open_steps()?.pop().map(|step| step.agent().to_owned());
+    let now = Now { changes, who, newest: newest.number };
+    Ok((rows, Some(now)))
 }
 
 fn write_record(out: &mut dyn Write, checkpoint: &Checkpoint) -> std::io::Result<()> {

@@ -3,7 +3,7 @@
 use clap::Args;
 use herma_core::{Checkpoint, Project};
 
-use crate::command_env::{CommandEnv, Outcome, Result, find};
+use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing::in_words;
 use crate::terminal::shown;
@@ -52,7 +52,7 @@ pub(crate) fn tell(
 
 pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoint = find(&project, &args.checkpoint)?;
+    let checkpoint = env.find(&project, &args.checkpoint)?;
     project.name(&checkpoint, &args.name)?;
     let words = format!("`{}` is now a name of {}.", shown(&args.name), in_words(&checkpoint));
     tell(env, &project, ("name", Some(&args.name)), &[checkpoint], &words)
@@ -67,7 +67,7 @@ pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome>
 
 pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoint = find(&project, &args.checkpoint)?;
+    let checkpoint = env.find(&project, &args.checkpoint)?;
     project.pin(&checkpoint)?;
     let words = format!("Pinned {}; cleaning will not remove it.", in_words(&checkpoint));
     tell(env, &project, ("pin", None), &[checkpoint], &words)
@@ -75,7 +75,7 @@ pub(crate) fn cmd_pin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
 
 pub(crate) fn cmd_unpin(env: &CommandEnv, args: &PinArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoint = find(&project, &args.checkpoint)?;
+    let checkpoint = env.find(&project, &args.checkpoint)?;
     project.unpin(&checkpoint)?;
     let words = format!("Unpinned {}; cleaning may remove it.", in_words(&checkpoint));
     tell(env, &project, ("unpin", None), &[checkpoint], &words)

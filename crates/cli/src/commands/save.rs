@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use clap::Args;
+use herma_core::types::checkpoint::Checkpoint;
 use herma_core::types::checkpoint::Facts;
 use herma_core::{SaveOptions, Saved};
 use herma_store::path::escape;
@@ -20,13 +21,16 @@ use crate::settings::Overrides;
 use crate::terminal::shown;
 use crate::transcript;
 
+/// The number of a project's first checkpoint, which no other one of the project ever gets.
+const FIRST: u64 = 1;
+
 /// Save the project as a checkpoint
 ///
 /// If nothing changed since the newest checkpoint, no new one is made and that one is named.
 #[derive(Args, Debug)]
 pub(crate) struct SaveArgs {
     /// Why, in your words
-    #[arg(short, long, value_name = "REASON", default_value = "manual")]
+    #[arg(short, long, value_name = "REASON", default_value = Checkpoint::UNSAID)]
     message: OsString,
     /// Give the checkpoint this name; named checkpoints are never cleaned up
     #[arg(long, value_name = "NAME")]
@@ -124,6 +128,11 @@ fn tell(env: &CommandEnv, saved: &Saved, name: Option<&str>) {
         env.ui.status(format_args!("`{}` is now a name of it.", shown(name)));
     }
     warn_of_gaps(env, saved);
+    if saved.is_new && saved.checkpoint.number == FIRST {
+        env.ui.advice(
+            "If it breaks: `herma undo` undoes the last change, `herma list` shows them all.",
+        );
+    }
 }
 
 /// Names what is not in the checkpoint although no rule leaves it out, what is in it and looks like a secret,

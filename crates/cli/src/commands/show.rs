@@ -1,19 +1,24 @@
 //! `herma show`
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
-use herma_core::Checkpoint;
 use herma_core::error::ErrorKind;
+use herma_core::steps::{StepChoice, StepId};
+use herma_core::{Checkpoint, Comparison, ListedStep, Project, RelPath, State};
+use herma_diff::{Change, PatchOptions};
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
+use crate::commands::diff::write_patch;
 use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
 use crate::render::listing;
+use crate::render::step_report::step_json;
 use crate::terminal::{Label, Ui, escape, time};
 
-/// Show one checkpoint: why, when, for whom, and what is not in it
+/// Show one change: the prompt, the command, what it changed, and what is not in its checkpoint
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
     /// The checkpoint [default: the newest]
@@ -44,8 +49,11 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         }
         Err(error) => return Err(error.into()),
     };
+    let (step, change) =
+        if args.null { (None, None) } else { look(env, &project, &checkpoint, &receipt)? };
     let json = lazy_object! {
         schema: "herma.show/2",
+        step: step.as_ref().map(step_json),
         project: project_json(&project),
         checkpoint: checkpoint_json(&checkpoint),
         files: receipt.summary.files,
@@ -62,11 +70,78 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
             }
         } else {
             write_checkpoint(out, env, &checkpoint)?;
+            let work = step.as_ref().filter(|listed| !listed.step.kind.is_move());
+            match work {
+                Some(work) => write_step(out, work)?,
+                None => write_reason(out, &checkpoint)?,
+            }
             write_receipt(out, &env.ui, &checkpoint, &receipt)?;
         }
         Ok(())
     })?;
+    if let Some((change, hidden)) = change.filter(|_| !env.ui.json) {
+        let mut out = env.ui.listing();
+        write_patch(&mut out, &env.ui, &change, &PatchOptions::default())?;
+        for path in hidden {
+            writeln!(out, "{path} changed; it looks like a secret and is not shown.")?;
+        }
+        out.finish()?;
+    }
     Ok(outcome)
+}
+
+/// What is different since the state before, but for these files, which look like secrets.
+type Shown = (Comparison, Vec<RelPath>);
+
+/// What the step did that ended in this checkpoint, and what is different since the state before.
+fn look(
+    env: &CommandEnv,
+    project: &Project,
+    checkpoint: &Checkpoint,
+    receipt: &Receipt,
+) -> Result<(Option<ListedStep>, Option<Shown>)> {
+    let ids = vec![StepId::Number(checkpoint.number)];
+    let step = project.steps(&StepChoice { ids, ..StepChoice::default() })?.pop();
+    let Some(before) = project.before(checkpoint)? else { return Ok((step, None)) };
+    // What cannot be read names no secret, and was named above if it is about this one.
+    let receipts = [receipt.clone(), project.receipt(&before).unwrap_or_default()];
+    let [before, after] = [&before, checkpoint].map(|c| State::Checkpoint(Box::new(c.clone())));
+    let scope = step.as_ref().map(|step| step.step.part.paths.clone()).unwrap_or_default();
+    let compared =
+        env.ui.during(|progress| project.changes(&before, &after, &scope, true, progress));
+    // What is damaged was named above.
+    Ok((step, compared.ok().map(|change| without_secrets(change, &receipts))))
+}
+
+/// Takes out of a change what looks like a secret before it or after it.
+fn without_secrets(mut change: Comparison, receipts: &[Receipt]) -> Shown {
+    let entries = receipts.iter().flat_map(|receipt| &receipt.left_out);
+    let secrets: BTreeSet<&[u8]> = entries
+        .filter(|entry| entry.reason == Reason::SavedSecret)
+        .map(|entry| &entry.path[..])
+        .collect();
+    let is_secret = |one: &Change| {
+        [&one.path, one.old_path()].iter().any(|path| secrets.contains(path.as_bytes()))
+    };
+    let (hidden, shown): (Vec<_>, Vec<_>) = change.changes.into_iter().partition(is_secret);
+    change.changes = shown;
+    (change, hidden.into_iter().map(|one| one.path).collect())
+}
+
+/// The prompt and the command, in full.
+fn write_step(out: &mut dyn Write, work: &ListedStep) -> std::io::Result<()> {
+    let ListedStep { step, undone, .. } = work;
+    for (title, text) in [("Prompt", &step.start.prompt), ("Command", &step.start.command)] {
+        let Some(text) = text else { continue };
+        writeln!(out, "{title}:")?;
+        for line in text.lines() {
+            writeln!(out, "    {}", escape(line.as_bytes()))?;
+        }
+    }
+    if *undone {
+        writeln!(out, "It is undone.")?;
+    }
+    writeln!(out)
 }
 
 fn write_checkpoint(
@@ -95,7 +170,10 @@ fn write_checkpoint(
     if let Some(count) = checkpoint.changes {
         writeln!(out, "Changed:  {}", listing::changes_in_words(count))?;
     }
-    writeln!(out)?;
+    writeln!(out)
+}
+
+fn write_reason(out: &mut dyn Write, checkpoint: &Checkpoint) -> std::io::Result<()> {
     for line in checkpoint.reason.split(|byte| *byte == b'\n') {
         writeln!(out, "    {}", escape(line))?;
     }

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use herma_agents::Agent;
 use herma_agents::install::Scope;
-use herma_core::Error;
+use herma_core::steps::StepChoice;
+use herma_core::{Error, Rows};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::install::places;
@@ -12,34 +13,35 @@ use crate::commands::agents::install::state::AgentState;
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
 use crate::render::nearby::projects_nearby;
+use crate::render::timeline;
 use crate::terminal::shown;
 
-/// How many checkpoints the status shows.
+/// How many rows the status shows.
 const SHOWN: usize = 3;
 
 pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoints = match project.timeline() {
-        Ok(checkpoints) => checkpoints,
-        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => Vec::new(),
+    let rows = match project.rows(&StepChoice::default(), SHOWN) {
+        Ok(rows) => rows,
+        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => Rows::default(),
         Err(error) => return Err(error.into()),
     };
+    let (count, newest) = (rows.listed.count, rows.listed.checkpoints.first());
     let json = lazy_object! {
         schema: "herma.status/2",
         project: project_json(&project),
-        checkpoints: checkpoints.len(),
-        newest: checkpoints.first().map(checkpoint_json),
+        checkpoints: count,
+        newest: newest.map(checkpoint_json),
     };
     env.ui.answer(json, |out| {
-        let count = match checkpoints.len() {
+        let count = match count {
             0 => "no checkpoints".to_owned(),
             count => listing::counted(count, "checkpoint"),
         };
         writeln!(out, "{}: {count}", shown(project.root()))?;
-        let newest = &checkpoints[..checkpoints.len().min(SHOWN)];
-        listing::write_checkpoints(out, &env.ui, newest, env.now())
+        timeline::write_rows(out, &env.ui, (&rows, None), false, env.now())
     })?;
-    match checkpoints.first() {
+    match newest {
         None => {
             for hint in projects_nearby(env, project.root()) {
                 env.ui.hint(hint);

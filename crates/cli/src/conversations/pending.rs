@@ -2,7 +2,7 @@
 
 use herma_core::records::undo::UndoRecord;
 use herma_core::{Project, Spec};
-use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
+use herma_sessions::rewind::{Arrival, Due, Ends, Intent};
 use herma_store::ObjectId;
 
 use crate::command_error::Result;
@@ -39,7 +39,7 @@ pub(crate) fn pending(project: &Project, ends: &Ends) -> Result<Pending> {
         if record.moves != intent.moves.wrapping_add(1) {
             return Ok(Pending::Nothing);
         }
-        let arrival = arrival(project, &intent, &record);
+        let arrival = arrival(project, &record);
         return Ok(match ends.due(&intent, &arrival)? {
             Some(due) => Pending::Due(intent, due),
             None => Pending::Nothing,
@@ -52,10 +52,8 @@ pub(crate) fn pending(project: &Project, ends: &Ends) -> Result<Pending> {
 }
 
 /// Where the files have arrived, and what they left.
-pub(crate) fn arrival(project: &Project, intent: &Intent, record: &UndoRecord) -> Arrival {
-    let is_undo = intent.reversing || intent.aim == Aim::Undo;
-    let stack = if is_undo { &record.future } else { &record.past };
-    let left = stack.last().map(|id| id.to_hex());
+pub(crate) fn arrival(project: &Project, record: &UndoRecord) -> Arrival {
+    let left = record.left.map(ObjectId::to_hex);
     let find = |id: &String| project.find(&Spec::Id(id.clone())).ok();
     let found = left.as_ref().and_then(find);
     Arrival {

@@ -218,13 +218,13 @@ fn begin_call(
         },
         &NoProgress,
     )?;
-    let number = begun.step.number;
+    let (handle, number) = (begun.step.handle, begun.step.id());
     let saved = told(env, call, begun.saved.as_ref());
     if begun.repeated {
         return Ok(format!("{saved}, step {number} already"));
     }
     if call.is_late() {
-        project.note_late(number)?;
+        project.note_late(handle)?;
     }
     Ok(format!("{saved}, step {number}"))
 }
@@ -265,7 +265,7 @@ fn end_open(project: &Project, event: &Event) -> Result<(), Error> {
         let is_its =
             facts.agent.as_deref() == Some(event.agent.word()) && facts.session == event.session;
         if is_its {
-            match project.end_step(&WhichStep::Number(step.number), &NoProgress) {
+            match project.end_step(&WhichStep::Id(step.id()), &NoProgress) {
                 Err(Error::NoSuchStep(_) | Error::StepIsOver(_)) | Ok(_) => {}
                 Err(error) => return Err(error),
             }
@@ -301,7 +301,7 @@ fn end_call(
             if let Some(saved) = &ended.saved {
                 env.clean_if_due(saved);
             }
-            Ok(format!("{how}, step {}", ended.step.number))
+            Ok(format!("{how}, step {}", ended.step.id()))
         }
         // Nobody told of its beginning, or its end was told before. What it left behind is worth saving.
         Err(Error::NoSuchStep(_) | Error::StepIsOver(_)) => {

@@ -32,6 +32,8 @@ fn names_of(arg: &'static Arg) -> Vec<&'static str> {
     match arg.get_id().as_str() {
         "message" => vec!["reason"],
         "arguments" => vec!["from", "to"],
+        // Files stand in `paths`.
+        "what" => vec!["steps"],
         name => vec![name],
     }
 }
@@ -95,7 +97,7 @@ fn own_property(name: &str) -> Option<Value> {
 fn schema_of(command: &Command, arg: &Arg) -> Value {
     let is_optional = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
     let one = match arg.get_id().as_str() {
-        "steps" => json!({"type": "integer", "minimum": 1}),
+        "steps" | "what" => json!({"type": "integer", "minimum": 1}),
         "paths" | "keep" | "name" => json!({"type": "string"}),
         _ => json!({"type": ["string", "integer"]}),
     };
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!(line("undo", undo), "herma undo 3 5 --turn --dry-run -- -a");
         let diff = json!({"to": "id:b", "from": "id:a", "paths": ["--stat"], "unified": 0});
         assert_eq!(line("diff", diff), "herma diff id:a id:b --unified=0 -- --stat");
-        assert_eq!(line("step end", json!({"number": 7})), "herma step end -- 7");
+        assert_eq!(line("step end", json!({"handle": "s7"})), "herma step end -- s7");
         assert_eq!(line("", json!({"root": "/"})), "herma");
     }
 

@@ -30,16 +30,19 @@ impl Page {
         self.offset.saturating_add(self.length()).saturating_add(1)
     }
 
-    /// Leaves this page of the list called `name`, and says whether more follows; and how long the list is, unless
-    /// it was made no longer than needed.
-    pub(crate) fn cut(self, answer: &mut Value, name: &str, is_part: bool) {
-        let Some(list) = answer.get_mut(name).and_then(Value::as_array_mut) else { return };
-        let total = list.len();
-        list.drain(..self.offset.min(total));
-        let has_more = list.len() > self.length();
-        list.truncate(self.length());
+    /// Leaves this page of the lists of these names, and says whether more follows; and how long the longest is, unless
+    /// they were made no longer than needed.
+    pub(crate) fn cut(self, answer: &mut Value, names: &[&str], is_part: bool) {
+        let mut total = None;
+        for name in names {
+            let Some(list) = answer.get_mut(name).and_then(Value::as_array_mut) else { continue };
+            total = total.max(Some(list.len()));
+            list.drain(..self.offset.min(list.len()));
+            list.truncate(self.length());
+        }
+        let Some(total) = total else { return };
         answer["offset"] = self.offset.into();
-        answer["more"] = has_more.into();
+        answer["more"] = (total.saturating_sub(self.offset) > self.length()).into();
         if !is_part {
             answer["total"] = total.into();
         }
@@ -87,8 +90,14 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_REASON_BYTES)]
 }
 
-/// Shortens the reasons of listed checkpoints, so that long ones do not push others out of the list.
+/// Shortens the reasons of listed checkpoints and what rows say, so that long ones do not push others out of the list.
 pub(crate) fn shorten_reasons(answer: &mut Value) {
+    for row in answer.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
+        let text = row["text"].as_str().unwrap_or_default();
+        if text.len() > MAX_REASON_BYTES {
+            row["text"] = beginning(text).into();
+        }
+    }
     let list = answer.get_mut("checkpoints").and_then(Value::as_array_mut);
     for checkpoint in list.into_iter().flatten() {
         let Some(reason) = checkpoint["reason"].as_str() else { continue };
@@ -117,7 +126,7 @@ mod tests {
         let whole = json!({"list": [1, 2, 3, 4, 5]});
         let cut = |offset, limit| {
             let mut answer = whole.clone();
-            Page { offset, limit }.cut(&mut answer, "list", false);
+            Page { offset, limit }.cut(&mut answer, &["list"], false);
             answer
         };
         assert_eq!(cut(1, Some(2)), json!({"list": [2, 3], "offset": 1, "more": true, "total": 5}));

@@ -42,7 +42,7 @@ const MAX_PATCH_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Herma saves the project before files change. herma_list shows the checkpoints, \
     herma_diff what changed, herma_plan_restore what going back would do. herma_restore and herma_undo change \
-    files; the state from before is saved first, and herma_undo takes them back.";
+    files; the state from before is saved first, as a checkpoint.";
 
 /// One client.
 pub(super) struct Session {
@@ -233,6 +233,7 @@ impl Session {
             Err(error) => Some(failed(&error)),
             Ok(answer) => {
                 let sentence = tool.sentence(&answer);
+                let is_error = tool.is_refused(&answer);
                 let mut rest = answer.clone();
                 // It is in the sentence, where it can be read.
                 if let Some(fields) = rest.as_object_mut().filter(|_| sentence.is_some()) {
@@ -240,14 +241,16 @@ impl Session {
                 }
                 let texts = sentence.into_iter().chain([rest.to_string()]);
                 let texts: Vec<Value> = texts.map(|one| text(&one)).collect();
-                Some(json!({"content": texts, "structuredContent": answer, "isError": false}))
+                Some(json!({"content": texts, "structuredContent": answer, "isError": is_error}))
             }
         })
     }
 
     /// What a tool answers to arguments of which nobody knows yet whether they make sense.
     fn checked(&self, tool: &Tool, given: &Arguments, listener: &Listener) -> Result<Value> {
-        arguments::check(&tool.properties(self.server.has_all_tools), given)?;
+        let has_all = self.server.has_all_tools;
+        arguments::check(&tool.properties(has_all), given)?;
+        tool.check_said(given, has_all)?;
         let root = self.root(tool, given)?;
         let answer = self.answer(tool, given, root.as_deref(), listener)?;
         let changed = tool.changed(&answer);
@@ -288,14 +291,14 @@ impl Session {
         let max_patch_bytes = number("max_bytes").map(|most| most.min(MAX_PATCH_BYTES) as usize);
         let command = arguments::command_of(tool.command);
         let has_limit = arguments::find(command, "limit").is_some();
-        if tool.list.is_some() && has_limit {
+        if !tool.list.is_empty() && has_limit {
             given.insert("limit".to_owned(), page.needed().into());
         }
         let line = arguments::command_line(tool.command, &given);
         let done = caller.call(root, &line, None, Arc::clone(listener))?;
         let mut answer = done.into_value();
-        if let Some(list) = tool.list {
-            page.cut(&mut answer, list, has_limit);
+        if !tool.list.is_empty() {
+            page.cut(&mut answer, tool.list, has_limit);
             shorten_reasons(&mut answer);
         }
         if is_patch {

@@ -3,11 +3,13 @@
 //! Agents see few of them, with words that are written for them. Programs that want everything
 //! (`herma mcp --all-tools`) see the others, too, and more options of the same ones, in the words of the commands.
 
+use herma_core::Extent;
 use serde_json::{Value, json};
 
 use self::Effect::{MovesFiles, Notes, Reads, Removes, Saves, Steps};
 use super::arguments::{Arguments, command_of, property};
 use super::hook;
+use crate::command_error::{CommandError, Result};
 
 /// A tool that is a command.
 pub(crate) struct Tool {
@@ -15,8 +17,10 @@ pub(crate) struct Tool {
     /// The command, with what is always said.
     pub(crate) command: &'static str,
     effect: Effect,
-    /// The list that comes in pages.
-    pub(super) list: Option<&'static str>,
+    /// The lists that come in pages.
+    pub(super) list: &'static [&'static str],
+    /// One of these has to be said, or for programs one of the others: nothing is implied.
+    one_of: Option<(&'static str, &'static str)>,
     /// What programs can say: options of the command.
     options: &'static str,
     /// `None`: only programs see it.
@@ -60,14 +64,14 @@ macro_rules! filters {
 
 #[rustfmt::skip]
 pub(crate) static TOOLS: [Tool; 25] = [
-    tool("herma_list", "list", Reads, "").with_list("checkpoints").for_agents(ForAgents {
+    tool("herma_list", "list", Reads, "").with_list(&["checkpoints", "rows"]).for_agents(ForAgents {
         title: "List checkpoints",
         description: "Lists the saved states (checkpoints) of the project, newest first. Numbers never change.",
         options: "limit offset",
         required: &[],
         sentence: listed,
     }),
-    tool("herma_diff", "diff", Reads, "agent session turn steps no_renames unified").with_list("changes").for_agents(ForAgents {
+    tool("herma_diff", "diff", Reads, "agent session turn steps no_renames unified").with_list(&["changes"]).for_agents(ForAgents {
         title: "Show what changed",
         description: "Shows what changed since a checkpoint, or between two, as a patch. Without arguments: since the newest checkpoint.",
         options: "from to paths patch max_bytes",
@@ -88,13 +92,13 @@ pub(crate) static TOOLS: [Tool; 25] = [
         required: &["checkpoint"],
         sentence: moved,
     }),
-    tool("herma_undo", "undo", MovesFiles, "paths only_agent session turn since conflicts").for_agents(ForAgents {
+    tool("herma_undo", "undo", MovesFiles, "only_agent turn since conflicts").for_agents(ForAgents {
         title: "Undo",
-        description: "Undoes the given steps; without any, the latest changes since the last checkpoint, or the last restore. The present state is saved first.",
-        options: "steps dry_run",
+        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call). What a person edited stays. The present state is saved first.",
+        options: "steps paths last_prompt session step running yes dry_run",
         required: &[],
-        sentence: moved,
-    }),
+        sentence: undone,
+    }).with_one_of("steps paths last_prompt", "session only_agent turn since"),
     tool("herma_save", "save", Saves, "agent session turn tool rehash fast wait").for_agents(ForAgents {
         title: "Save a checkpoint",
         description: "Saves the project as a checkpoint, to which herma_restore can go back. If nothing changed since the newest one, that one is named.",
@@ -104,9 +108,9 @@ pub(crate) static TOOLS: [Tool; 25] = [
     }),
     tool("herma_status", "", Reads, ""),
     tool("herma_show", "show", Reads, "checkpoint"),
-    tool("herma_steps", "steps", Reads, "agent session turn since all").with_list("steps"),
+    tool("herma_steps", "steps", Reads, "agent session turn since all").with_list(&["steps"]),
     tool("herma_step_begin", "step begin", Steps, "agent session turn tool call command prompt paths within"),
-    tool("herma_step_end", "step end", Steps, "number call unknown"),
+    tool("herma_step_end", "step end", Steps, "handle call unknown"),
     tool("herma_turn_begin", "turn begin", Notes, "session agent turn prompt"),
     tool("herma_turn_end", "turn end", Notes, "session"),
     tool("herma_continue_restore", "restore --continue", MovesFiles, ""),
@@ -114,9 +118,9 @@ pub(crate) static TOOLS: [Tool; 25] = [
     tool("herma_slash", "slash", MovesFiles, "text platform session"),
     tool("herma_store_status", "checkpoints status", Reads, ""),
     tool("herma_prune", "checkpoints prune --force", Removes, "retention_days max_size_mb max_snapshots keep_orphans dry_run"),
-    tool("herma_sessions_list", "sessions list", Reads, filters!()).with_list("sessions"),
-    tool("herma_sessions_show", "sessions show", Reads, "session").with_list("messages"),
-    tool("herma_sessions_search", "sessions search", Reads, concat!("words ", filters!())).with_list("found"),
+    tool("herma_sessions_list", "sessions list", Reads, filters!()).with_list(&["sessions"]),
+    tool("herma_sessions_show", "sessions show", Reads, "session").with_list(&["messages"]),
+    tool("herma_sessions_search", "sessions search", Reads, concat!("words ", filters!())).with_list(&["found"]),
     tool("herma_sessions_stats", "sessions stats", Reads, ""),
     tool("herma_sessions_rename", "sessions rename", Notes, "session title"),
     tool("herma_sessions_delete", "sessions delete --yes", Removes, "session"),
@@ -129,12 +133,17 @@ const fn tool(
     effect: Effect,
     options: &'static str,
 ) -> Tool {
-    Tool { name, command, effect, list: None, options, for_agents: None }
+    Tool { name, command, effect, list: &[], one_of: None, options, for_agents: None }
 }
 
 impl Tool {
-    const fn with_list(mut self, name: &'static str) -> Self {
-        self.list = Some(name);
+    const fn with_list(mut self, names: &'static [&'static str]) -> Self {
+        self.list = names;
+        self
+    }
+
+    const fn with_one_of(mut self, agents: &'static str, programs: &'static str) -> Self {
+        self.one_of = Some((agents, programs));
         self
     }
 
@@ -171,11 +180,41 @@ fn moved(answer: &Value) -> String {
     }
     let count = |name: &str| answer[name].as_u64().unwrap_or(0);
     let kept = answer["kept"].as_array().map_or(0, Vec::len);
-    format!(
-        "{} files written, {} deleted, {kept} kept. herma_undo brings back the state from before.",
-        count("written"),
-        count("removed"),
-    )
+    let (written, removed) = (count("written"), count("removed"));
+    let before = answer["safety"]["number"].as_u64();
+    let before = before.map(|number| format!(" The state from before is checkpoint {number}."));
+    let before = before.unwrap_or_default();
+    format!("{written} files written, {removed} deleted, {kept} kept.{before}")
+}
+
+/// The same, with what stays of each step that is not wholly undone.
+fn undone(answer: &Value) -> String {
+    let outcomes = answer["outcomes"].as_array().into_iter().flatten();
+    let left = outcomes.filter(|one| one["outcome"] != Extent::Whole.word()).map(|one| {
+        let how =
+            if one["outcome"] == Extent::Part.word() { "undone in part" } else { "not undone" };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let files = one["left"].as_array().into_iter().flatten();
+        let files = files.map(|file| format!("{} ({})", text(&file["path"]), text(&file["text"])));
+        let files: Vec<String> = files.collect();
+        format!("\nStep {} was {how}. As they were: {}.", text_of(&one["step"]), files.join(", "))
+    });
+    let left: String = left.collect();
+    format!("{}{left}", moved(answer))
+}
+
+/// A number, or a handle without quotes.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Was it to undo something, and undid nothing of it?
+fn undid_nothing(answer: &Value) -> bool {
+    let outcomes = answer["outcomes"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_dry_run = answer["dry_run"] == true;
+    !is_dry_run
+        && !outcomes.is_empty()
+        && outcomes.iter().all(|one| one["outcome"] == Extent::Nothing.word())
 }
 
 fn saved(answer: &Value) -> String {
@@ -216,7 +255,7 @@ impl Tool {
         words.extend(self.for_agents.as_ref().map(|words| words.options));
         if has_all {
             words.push(self.options);
-            words.extend(self.list.map(|_| "limit offset"));
+            words.extend(self.list.first().map(|_| "limit offset"));
         }
         if !self.is_of_store() {
             words.push(if has_all { "root directory" } else { "root" });
@@ -259,6 +298,32 @@ impl Tool {
             });
         }
         described
+    }
+
+    /// Refuses arguments that leave open what is meant.
+    pub(super) fn check_said(&self, arguments: &Arguments, has_all: bool) -> Result<()> {
+        let Some((one_of, more)) = self.one_of else { return Ok(()) };
+        let is_said = |name: &str| {
+            arguments
+                .get(name)
+                .is_some_and(|value| !value.is_null() && *value != Value::Bool(false))
+        };
+        let more = if has_all { more } else { "" };
+        if one_of.split_whitespace().chain(more.split_whitespace()).any(is_said) {
+            return Ok(());
+        }
+        let names: Vec<&str> = one_of.split_whitespace().collect();
+        Err(CommandError::usage(format!(
+            "nothing says what is meant: give `{}`",
+            names.join("`, `")
+        ))
+        .with_state("Nothing was changed.")
+        .with_hint("`last_prompt: true` is the last prompt that is not undone."))
+    }
+
+    /// Was nothing done of what was asked for?
+    pub(super) fn is_refused(&self, answer: &Value) -> bool {
+        self.effect == MovesFiles && undid_nothing(answer)
     }
 
     /// What an agent reads of an answer, before the answer itself.

@@ -1,6 +1,6 @@
 //! How the authors of lines and versions are shown: steps by number, agent and turn, and people.
 
-use herma_core::steps::Step;
+use herma_core::steps::{Step, StepId};
 use herma_core::types::clock::Timestamp;
 use herma_core::{AuthorshipError, Error, LineAuthor, Project, RelPath};
 
@@ -39,8 +39,8 @@ pub(crate) fn when(seconds: Option<i64>) -> String {
 }
 
 /// `step 3`, `steps 3, 4`.
-pub(crate) fn numbers(steps: &[u64]) -> String {
-    let words: Vec<String> = steps.iter().map(u64::to_string).collect();
+pub(crate) fn numbers(steps: &[StepId]) -> String {
+    let words: Vec<String> = steps.iter().map(StepId::to_string).collect();
     let plural = if steps.len() == 1 { "" } else { "s" };
     format!("step{plural} {}", words.join(", "))
 }
@@ -48,13 +48,13 @@ pub(crate) fn numbers(steps: &[u64]) -> String {
 /// An author in columns: the number of the step or a word, the agent, and the turn.
 pub(crate) fn columns(author: &LineAuthor, steps: &[Step]) -> [String; 3] {
     let who = match author {
-        LineAuthor::Step(number) => number.to_string(),
+        LineAuthor::Step(id) => id.to_string(),
         other => other.word().to_owned(),
     };
     let of_steps = |name: &dyn Fn(&Step) -> Option<String>| {
         let mut names: Vec<String> = steps
             .iter()
-            .filter(|step| author.steps().contains(&step.number))
+            .filter(|step| author.steps().contains(&step.id()))
             .filter_map(name)
             .collect();
         names.dedup();
@@ -71,7 +71,7 @@ pub(crate) fn explain_steps(ui: &Ui, steps: &[Step]) {
     for step in steps {
         let start = &step.start;
         let about = start.command.as_ref().or_else(|| start.paths.first());
-        let mut words = format!("Step {}: {}", step.number, step.agent());
+        let mut words = format!("Step {}: {}", step.id(), step.agent());
         for part in [start.facts.tool.as_ref(), about].into_iter().flatten() {
             words.push_str(", ");
             words.push_str(part.lines().next().unwrap_or_default());
@@ -109,14 +109,14 @@ mod tests {
     fn people_are_words_and_steps_are_numbers() {
         assert_eq!(columns(&LineAuthor::Hand, &[])[0], "hand");
         assert_eq!(columns(&LineAuthor::Earlier, &[])[0], "earlier");
-        assert_eq!(columns(&LineAuthor::Step(7), &[])[0], "7");
-        let unknown = LineAuthor::Unattributed(vec![1, 2]);
+        assert_eq!(columns(&LineAuthor::Step(StepId::Number(7)), &[])[0], "7");
+        let unknown = LineAuthor::Unattributed(vec![StepId::Number(1), StepId::Number(2)]);
         assert_eq!(columns(&unknown, &[]), ["unattributed", "", ""]);
     }
 
     #[test]
     fn steps_are_counted_in_words() {
-        assert_eq!(numbers(&[3]), "step 3");
-        assert_eq!(numbers(&[3, 4]), "steps 3, 4");
+        assert_eq!(numbers(&[StepId::Number(3)]), "step 3");
+        assert_eq!(numbers(&[StepId::Number(3), StepId::Handle(4)]), "steps 3, s4");
     }
 }

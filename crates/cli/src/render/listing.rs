@@ -3,9 +3,11 @@
 use std::io;
 use std::io::Write;
 
+use herma_core::steps::StepId;
 use herma_core::types::checkpoint::{ChangeCount, Origin};
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Lost, ObjectId};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -86,12 +88,23 @@ pub(crate) fn counted_entries(count: usize, one: &str, many: &str) -> String {
 }
 
 /// Ascending numbers, those that follow each other as a range: `8–10, 12 and 13`.
-pub(crate) fn ranges(numbers: &[u64]) -> String {
+pub(crate) fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
+    in_a_row(&runs(numbers))
+}
+
+/// The same of steps; those without a number come last.
+pub(crate) fn ranges_of_steps(steps: &[StepId]) -> String {
+    let mut words = runs(steps.iter().filter_map(|id| id.number()));
+    words.extend(steps.iter().filter(|id| id.number().is_none()).map(StepId::to_string));
+    in_a_row(&words)
+}
+
+fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => runs.push((*number, *number)),
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
         }
     }
     let words = runs.into_iter().flat_map(|(first, last)| match last - first {
@@ -99,7 +112,11 @@ pub(crate) fn ranges(numbers: &[u64]) -> String {
         1 => vec![first.to_string(), last.to_string()],
         _ => vec![format!("{first}–{last}")],
     });
-    let words: Vec<String> = words.collect();
+    words.collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn in_a_row(words: &[String]) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => words.concat(),
@@ -190,9 +207,9 @@ fn tail(checkpoint: &Checkpoint) -> String {
     parts.join(" ")
 }
 
-/// The text cut to the room there is, but never to less than ten columns.
+/// The text cut to the room there is.
 pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
-    let Some(room) = room.map(|room| room.max(10)) else { return text.to_owned() };
+    let Some(room) = room else { return text.to_owned() };
     if width(text) <= room {
         return text.to_owned();
     }
@@ -200,7 +217,7 @@ pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
     let kept: String = text
         .chars()
         .take_while(|c| {
-            used += char_width(*c);
+            used += c.width().unwrap_or(0);
             used <= room
         })
         .collect();
@@ -225,21 +242,9 @@ pub(crate) fn in_columns<const N: usize>(
     rows.iter().map(line).collect()
 }
 
+/// How many columns a text takes.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
-}
-
-/// Columns a character takes: two for the wide scripts and pictures, one for the rest. Too small by a
-/// little for combining characters, which only makes a line a little shorter.
-fn char_width(c: char) -> usize {
-    let is_wide = matches!(
-        c,
-        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
-            | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}'
-            | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1f64f}' | '\u{1f900}'..='\u{1f9ff}'
-            | '\u{20000}'..='\u{3fffd}'
-    );
-    if is_wide { 2 } else { 1 }
+    UnicodeWidthStr::width(text)
 }
 
 #[cfg(test)]
@@ -273,7 +278,13 @@ mod tests {
 
     #[test]
     fn counts_read_as_words() {
-        let count = ChangeCount { files: 1, insertions: 10, deletions: 2, lines_known: true };
+        let count = ChangeCount {
+            files: 1,
+            insertions: 10,
+            deletions: 2,
+            lines_known: true,
+            deleted: None,
+        };
         assert_eq!(changes_in_words(count), "1 file, +10/-2");
         let unknown = ChangeCount { files: 3, lines_known: false, ..count };
         assert_eq!(changes_in_words(unknown), "3 files");

@@ -16,4 +16,5 @@ pub(crate) mod patch_lines;
 pub(crate) mod restore_report;
 pub(crate) mod step_report;
 pub(crate) mod take_back_report;
+pub(crate) mod timeline;
 pub(crate) mod told;

@@ -36,8 +36,11 @@ pub(crate) fn projects_nearby(env: &CommandEnv, directory: &Path) -> Vec<String>
     for (one, what) in around.chain(within.iter().map(|one| (one, ""))) {
         let (count, place) = described(one);
         if let Some(there) = &one.workdir {
-            let there = quote(&shown(from_here(env, there)));
-            told.push(format!("`herma -C {there} list` shows the {count} of {place}{what}."));
+            let there = from_here(env, there);
+            // Here already, and another directory was named.
+            let is_here = there.as_os_str().is_empty();
+            let way = if is_here { String::new() } else { format!("-C {} ", quote(&shown(there))) };
+            told.push(format!("`herma {way}list` shows the {count} of {place}{what}."));
         }
     }
     told

@@ -2,6 +2,7 @@
 
 use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
+use herma_core::steps::StepId;
 use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_worktree::reason::Reason;
 
@@ -13,7 +14,7 @@ use crate::terminal::Ui;
 const NAMED: usize = 5;
 
 /// What a step changed outside checkpoints, as `--json` has it.
-pub(crate) fn of_step(step: u64, outside: &Outside) -> Vec<impl Serialize + use<>> {
+pub(crate) fn of_step(step: StepId, outside: &Outside) -> Vec<impl Serialize + use<>> {
     let changes = outside.changes.iter();
     changes
         .map(|change| {
@@ -70,9 +71,12 @@ pub(crate) fn unseen(outside: &Outside) -> Option<String> {
 pub(crate) fn passed_in_words(passed: &OutsideOfStep) -> String {
     let unseen = unseen(&passed.outside);
     let unseen = unseen.map_or_else(String::new, |unseen| format!(" ({unseen})"));
-    let step = passed.step;
+    let step = match passed.step {
+        StepId::Number(number) => format!("Step {number}, the last one,"),
+        StepId::Handle(_) => "The last step".to_owned(),
+    };
     format!(
-        "Step {step}, the last one, changed nothing that checkpoints hold{unseen}: this undoes what came before it."
+        "{step} changed nothing that checkpoints hold{unseen}: this undoes what came before it."
     )
 }
 

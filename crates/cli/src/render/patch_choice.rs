@@ -164,7 +164,7 @@ pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<()> {
         write_patch_line(&mut out, ui, line)
     })?;
     for path in &preview.modes {
-        let bytes = format!("permissions or directory: {path}");
+        let bytes = format!("permissions or directory {path} (not shown in a patch)");
         let kind = PatchLineKind::Header;
         write_patch_line(&mut out, ui, PatchLine { kind, bytes: bytes.as_bytes() })?;
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::steps::{Step, StepChoice, StepEnd};
+use herma_core::steps::{Step, StepChoice, StepEnd, StepId};
 use herma_core::types::clock::Timestamp;
 use herma_core::{ListedStep, ObjectId, Project};
 
@@ -26,6 +26,7 @@ pub(crate) fn named_step_json(step: &Step) -> impl Serialize + use<> {
     let start = step.start.clone();
     object! {
         number: step.number,
+        handle: handle(step),
         kind: step.kind.word(),
         state: step.end.word(),
         agent: step.agent().to_owned(),
@@ -37,6 +38,11 @@ pub(crate) fn named_step_json(step: &Step) -> impl Serialize + use<> {
         seconds: step.started,
         time: time::rfc3339(at(step.started)),
     }
+}
+
+/// What a step is called until it has a number.
+pub(crate) fn handle(step: &Step) -> String {
+    StepId::Handle(step.handle).to_string()
 }
 
 /// A step with all that is known of it, as `--json` has it.
@@ -56,7 +62,7 @@ fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
         named: named_step_json(step),
         call: step.start.call.clone(),
         paths: step.start.paths.clone(),
-        within: step.start.within,
+        within: listed.and_then(|listed| listed.outer),
         ended_seconds: step.ended,
         before: step.before.checkpoint.to_hex(),
         after: step.after().map(ObjectId::to_hex),
@@ -65,35 +71,41 @@ fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
         overlaps: listed.map(|listed| listed.shared.clone()).unwrap_or_default(),
         undoable: listed.is_some_and(|listed| listed.undoable),
         late: step.late,
-        outside: outside_report::of_step(step.number, &step.outside),
+        undone: listed.is_some_and(|listed| listed.undone),
+        outside: outside_report::of_step(step.id(), &step.outside),
         outside_more: step.outside.more,
         unseen: step.outside.unseen,
     }
 }
 
 /// One step and what it changed.
-pub(crate) fn look_up(project: &Project, number: u64) -> Result<ListedStep> {
-    let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
+pub(crate) fn look_up(project: &Project, id: StepId) -> Result<ListedStep> {
+    let choice = StepChoice { ids: vec![id], ..StepChoice::default() };
     let mut found = project.steps(&choice)?;
-    found.retain(|listed| listed.step.number == number);
-    let which = herma_core::WhichStep::Number(number);
+    found.retain(|listed| listed.step.is(id));
+    let which = herma_core::WhichStep::Id(id);
     let found = found.pop();
     Ok(found.ok_or(herma_core::Error::NoSuchStep(which))?)
 }
 
 /// Says what a step that has ended changed, and how to take it back.
 pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
-    let number = listed.step.number;
+    let number = listed.step.id();
+    // Nobody needs the handle of a command that was run and is over.
+    let named = match (number, listed.step.kind) {
+        (StepId::Handle(_), herma_core::steps::StepKind::Run) => "The command".to_owned(),
+        _ => format!("Step {number}"),
+    };
     let outside = outside_report::in_words(&listed.step.outside);
     match (&listed.step.end, listed.changes) {
         (StepEnd::Unchanged(_), _) => {
             let unseen = outside_report::unseen(&listed.step.outside);
             ui.status(match unseen {
                 Some(unseen) => {
-                    format!("Step {number} changed nothing that checkpoints hold; {unseen}.")
+                    format!("{named} changed nothing that checkpoints hold; {unseen}.")
                 }
-                None if outside.is_empty() => format!("Step {number} changed nothing."),
-                None => format!("Step {number} changed nothing that checkpoints hold."),
+                None if outside.is_empty() => format!("{named} changed nothing."),
+                None => format!("{named} changed nothing that checkpoints hold."),
             });
             warn_of_outside(ui, &outside);
             return;
@@ -173,10 +185,10 @@ pub(crate) fn write_lines(
         steps.iter().map(|listed| (listed, names(listed))).collect();
     let widest = |column: usize| rows.iter().map(|(_, names)| width(&names[column])).max();
     let widths = [0, 1].map(|column| widest(column).unwrap_or(0));
-    let numbers = steps.iter().map(|listed| listed.step.number);
-    let number_width = numbers.max().map_or(1, |number| number.to_string().len());
+    let ids = steps.iter().map(|listed| listed.step.id().to_string().len());
+    let number_width = ids.max().unwrap_or(1);
     for (listed, names) in rows {
-        let number = format!("{:>number_width$}", listed.step.number);
+        let number = format!("{:>number_width$}", listed.step.id().to_string());
         let when = time::local(at(listed.step.started));
         let age = format!("{:<14}", time::age(listed.step.started, now));
         let agent = padded(&names[0], widths[0]);
@@ -187,7 +199,7 @@ pub(crate) fn write_lines(
         let tail = tail(listed);
         let used = [&number, &when, &age, &agent, &tool, &tail].map(|part| width(part) + 2);
         let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
-        let why = listing::fit(&escape(why(&listed.step).as_bytes()), room);
+        let why = listing::fit(&escape(why(listed).as_bytes()), room);
         let theme = ui.theme;
         writeln!(
             out,
@@ -207,10 +219,10 @@ pub(crate) fn write_record(out: &mut dyn Write, listed: &ListedStep) -> io::Resu
     let count = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let changes = listed.changes.as_ref();
     let lines = changes.filter(|changes| changes.lines_known);
-    let shared: Vec<String> = listed.shared.iter().map(u64::to_string).collect();
+    let shared: Vec<String> = listed.shared.iter().map(StepId::to_string).collect();
     let step = &listed.step;
     let fields = [
-        step.number.to_string(),
+        step.id().to_string(),
         step.kind.word().to_owned(),
         step.end.word().to_owned(),
         step.started.to_string(),
@@ -221,7 +233,7 @@ pub(crate) fn write_record(out: &mut dyn Write, listed: &ListedStep) -> io::Resu
         shared.join(","),
         escape(step.agent().as_bytes()),
         escape(tool(step).as_bytes()),
-        why_whole(step),
+        why_whole(listed),
     ];
     write!(out, "{}\0", fields.join("\t"))
 }
@@ -240,20 +252,17 @@ pub(crate) fn tool(step: &Step) -> &str {
 }
 
 /// The first line of what a step was about.
-pub(crate) fn why(step: &Step) -> String {
-    let whole = why_whole(step);
+pub(crate) fn why(listed: &ListedStep) -> String {
+    let whole = why_whole(listed);
     whole.lines().next().unwrap_or_default().to_owned()
 }
 
 /// What a step was about: the command, the files, or else the prompt.
-fn why_whole(step: &Step) -> String {
-    if let (true, Some(after)) = (step.kind.is_move(), step.after()) {
-        let paths: Vec<_> = step.part.paths.iter().map(ToString::to_string).collect();
-        let paths =
-            if paths.is_empty() { String::new() } else { format!(": {}", paths.join(", ")) };
-        return format!("to {}{paths}", short_id(after, MIN_DIGITS));
+fn why_whole(listed: &ListedStep) -> String {
+    if let Some(told) = &listed.told {
+        return told.clone();
     }
-    let start = &step.start;
+    let start = &listed.step.start;
     if let Some(command) = &start.command {
         return command.clone();
     }
@@ -279,8 +288,11 @@ fn tail(listed: &ListedStep) -> String {
     }
     let outside = outside_report::in_words(&listed.step.outside);
     parts.extend(outside.iter().map(|words| format!("({words})")));
-    if let Some(outer) = listed.step.start.within {
+    if let Some(outer) = listed.outer {
         parts.push(format!("[part of {outer}]"));
+    }
+    if listed.undone {
+        parts.push("[undone]".to_owned());
     }
     if listed.step.late {
         parts.push("[saved late]".to_owned());
@@ -291,10 +303,10 @@ fn tail(listed: &ListedStep) -> String {
     parts.join(" ")
 }
 
-fn overlaps(numbers: &[u64]) -> String {
-    let named = numbers.iter().take(NAMED_OVERLAPS);
-    let mut named: Vec<String> = named.map(u64::to_string).collect();
-    let more = numbers.len() - named.len();
+fn overlaps(ids: &[StepId]) -> String {
+    let named = ids.iter().take(NAMED_OVERLAPS);
+    let mut named: Vec<String> = named.map(StepId::to_string).collect();
+    let more = ids.len() - named.len();
     if more > 0 {
         named.push(format!("and {more} more"));
     }
@@ -307,8 +319,11 @@ mod tests {
 
     #[test]
     fn many_overlaps_are_counted() {
-        assert_eq!(overlaps(&[3]), "3");
-        assert_eq!(overlaps(&[1, 2, 3, 4, 5, 6, 7]), "1, 2, 3, 4, 5, and 2 more");
+        let of = |numbers: &[u64]| {
+            overlaps(&numbers.iter().map(|n| StepId::Number(*n)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[3]), "3");
+        assert_eq!(of(&[1, 2, 3, 4, 5, 6, 7]), "1, 2, 3, 4, 5, and 2 more");
     }
 
     #[test]

@@ -3,29 +3,32 @@
 use std::collections::BTreeSet;
 
 use herma_core::restore::KeptWhy;
-use herma_core::steps::Doubt;
+use herma_core::steps::{Doubt, Step, StepEnd, StepId, TakeBackAs};
 use herma_core::{
-    Extent, Project, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, WhyLeft,
+    Checkpoint, Extent, Project, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, Unit,
+    WhyLeft,
 };
 use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
-use super::listing::{counted, ranges};
+use super::listing::{counted, fit, in_a_row, ranges_of_steps};
 use super::outside_report;
 use super::patch_choice::write_preview;
 use super::restore_report::{report_plan, report_restored, write_files, write_record};
 use super::told::Told;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::terminal::Ui;
+use crate::terminal::{Ui, escape};
 
 /// So many of the files a step leaves are named with it; all of them are named with their reason before.
 const SHOWN: usize = 3;
+/// Of a prompt, so many columns are shown in a sentence.
+const PROMPT_COLUMNS: usize = 60;
 
 /// Tells what a plan would do.
 pub(crate) fn report_planned(
     env: &CommandEnv,
     project: &Project,
-    plan: &TakeBackPlan,
+    (plan, unit): (&TakeBackPlan, Option<&Unit>),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
@@ -49,12 +52,15 @@ pub(crate) fn report_planned(
         write_preview(&env.ui, &project.preview(plan)?)?;
     }
     tell(&env.ui, plan);
-    let count = counted(plan.reversed.changes.len(), "change");
     if !plan.is_empty() {
-        env.ui.status(format_args!("{count} would undo {}. Nothing was changed.", what(plan)));
+        let [_, doing] = verb(plan);
+        env.ui.status(format_args!(
+            "{doing} {} would change {}. Nothing was changed.",
+            what(plan, unit),
+            counted(plan.reversed.changes.len(), "path"),
+        ));
     }
-    let would = ["would be undone in part", "would not be undone", "Nothing to undo."];
-    tell_outcomes(&env.ui, plan, would);
+    tell_outcomes(&env.ui, plan, ["would be undone in part", "would not be undone"]);
     told.tell(env, outcome(plan))
 }
 
@@ -62,7 +68,7 @@ pub(crate) fn report_planned(
 pub(crate) fn report_taken_back(
     env: &CommandEnv,
     project: &Project,
-    taken: &TakenBack,
+    (taken, unit): (&TakenBack, Option<&Unit>),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
@@ -84,27 +90,81 @@ pub(crate) fn report_taken_back(
     }
     tell(&env.ui, plan);
     if let Some(restored) = &taken.restored {
+        let [did, _] = verb(plan);
         env.ui.status(format_args!(
-            "Undid {}: {} written, {} deleted.",
-            what(plan),
+            "{did} {}: {} written, {} deleted.",
+            what(plan, unit),
             counted(restored.written, "file"),
             restored.removed
         ));
     }
-    let was = ["was undone in part", "was not undone", "Nothing to undo."];
-    tell_outcomes(&env.ui, plan, was);
+    tell_outcomes(&env.ui, plan, ["was undone in part", "was not undone"]);
     if taken.restored.is_some() {
-        env.ui.status("`herma undo` brings back the state from before.");
+        env.ui.status(match plan.asked.how {
+            TakeBackAs::Last => {
+                "`herma redo` brings it back; `herma undo` undoes what came before it."
+            }
+            TakeBackAs::Redo => "`herma undo` undoes it again.",
+            TakeBackAs::Chosen | TakeBackAs::Restore => "`herma undo` brings it back.",
+        });
     }
     told.tell(env, outcome_of(taken))
 }
 
+/// A unit in a sentence: its prompt, or its number.
+pub(crate) fn unit_in_words(unit: &Unit) -> String {
+    let mut ids: Vec<StepId> = unit.steps.iter().map(Step::id).collect();
+    ids.sort_unstable();
+    let steps = steps_in_words(&ids);
+    match unit.prompt().and_then(|prompt| prompt.lines().next()) {
+        Some(prompt) => {
+            format!("\"{}\" ({steps})", fit(&escape(prompt.as_bytes()), Some(PROMPT_COLUMNS)))
+        }
+        None => steps,
+    }
+}
+
+/// Did somebody choose a state to go back to, rather than steps?
+fn target(plan: &TakeBackPlan) -> Option<&Checkpoint> {
+    plan.asked.since.as_ref().filter(|_| plan.asked.steps.is_all())
+}
+
+/// What was done, and what it is to do it.
+fn verb(plan: &TakeBackPlan) -> [&'static str; 2] {
+    match (target(plan), plan.asked.how) {
+        (Some(_), _) => ["Restored", "Restoring"],
+        (None, TakeBackAs::Redo) => ["Redid", "Redoing"],
+        (None, _) => ["Undid", "Undoing"],
+    }
+}
+
 /// What is taken back, in words.
-fn what(plan: &TakeBackPlan) -> String {
+fn what(plan: &TakeBackPlan, unit: Option<&Unit>) -> String {
+    let paths: Vec<String> = plan.asked.paths.iter().map(ToString::to_string).collect();
+    match &paths[..] {
+        [] => what_steps(plan, unit),
+        paths => format!("{} in {}", what_steps(plan, unit), in_a_row(paths)),
+    }
+}
+
+fn what_steps(plan: &TakeBackPlan, unit: Option<&Unit>) -> String {
     let outcomes = plan.outcomes();
+    let is_whole = outcomes.iter().all(|outcome| outcome.extent == Extent::Whole);
+    if let Some(target) = target(plan) {
+        let part = if is_whole && !plan.asked.file_by_file { "" } else { "a part of " };
+        return format!("{part}checkpoint {}", target.number);
+    }
+    // Only its last step may be asked for, and others may be undone already.
+    let is_in =
+        |step: &Step| matches!(step.end, StepEnd::Unchanged(_)) || plan.steps.contains(&step.id());
+    let is_redo = plan.asked.how == TakeBackAs::Redo;
+    let is_all = |unit: &&Unit| is_redo || unit.steps.iter().all(is_in);
+    if let Some(unit) = unit.filter(|_| is_whole).filter(is_all) {
+        return unit_in_words(unit);
+    }
     let of = |extent: Extent| {
         let all = outcomes.iter().filter(move |o| o.extent == extent);
-        all.map(|outcome| outcome.step).collect::<Vec<u64>>()
+        all.map(|outcome| outcome.step).collect::<Vec<StepId>>()
     };
     let (whole, part) = (of(Extent::Whole), of(Extent::Part));
     match (&whole[..], &part[..]) {
@@ -117,24 +177,25 @@ fn what(plan: &TakeBackPlan) -> String {
     }
 }
 
-fn steps_in_words(steps: &[u64]) -> String {
+fn steps_in_words(steps: &[StepId]) -> String {
     match steps {
         [] => "no step".to_owned(),
         [one] => format!("step {one}"),
-        many => format!("steps {}", ranges(many)),
+        many => format!("steps {}", ranges_of_steps(many)),
     }
 }
 
 /// Says of each step that is not wholly undone what is left of it, and why.
-fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [&str; 3]) {
+fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all]: [&str; 2]) {
     let outcomes = plan.outcomes();
     let left: Vec<&StepOutcome> =
         outcomes.iter().filter(|outcome| outcome.extent != Extent::Whole).collect();
     if plan.is_empty() && left.is_empty() {
-        ui.status(if plan.outside.is_empty() {
-            nothing
-        } else {
-            "Nothing to undo that checkpoints hold."
+        let paths: Vec<String> = plan.asked.paths.iter().map(ToString::to_string).collect();
+        ui.status(match (plan.outside.is_empty(), &paths[..]) {
+            (false, _) => "Nothing to undo that checkpoints hold.".to_owned(),
+            (true, []) => "Nothing to undo.".to_owned(),
+            (true, paths) => format!("Nothing to undo in {}.", in_a_row(paths)),
         });
         if let Some(since) = plan.asked.since.as_ref().filter(|_| !plan.by_hand.is_empty()) {
             let paths = plan.asked.paths.iter().map(|path| format!(" {path}"));
@@ -158,15 +219,6 @@ fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all, nothing]: [
         }
         let stay = if outcome.left.len() == 1 { "stays as it is" } else { "stay as they are" };
         ui.status(format_args!("Step {} {verb}: {} {stay}.", outcome.step, in_a_row(&names)));
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn in_a_row(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -307,7 +359,7 @@ fn to_json(
         renamed.find(|(_, then)| then == to).map(|(now, _)| path(now))
     };
     object! {
-        schema: "herma.take-back/2",
+        schema: "herma.take-back/3",
         project: project_json(project),
         dry_run,
         since: plan.asked.since.as_ref().map(checkpoint_json),
@@ -364,7 +416,8 @@ mod tests {
 
     #[test]
     fn numbers_that_follow_each_other_are_a_range() {
-        let words = |numbers: &[u64]| steps_in_words(numbers);
+        let words =
+            |n: &[u64]| steps_in_words(&n.iter().map(|n| StepId::Number(*n)).collect::<Vec<_>>());
         assert_eq!(words(&[3]), "step 3");
         assert_eq!(words(&[1, 2]), "steps 1 and 2");
         assert_eq!(words(&[8, 9, 10]), "steps 8–10");

@@ -118,8 +118,8 @@ impl Key {
         match self.default {
             Default::Bool(_) => "`true` or `false`",
             Default::BoolOr(..) => "`true`, `false` or `names`",
-            Default::Number(_) => "a whole number, 0 or more",
-            Default::Days(_) => "a whole number; 0 or less is off",
+            Default::Number(_) => "a whole number from 0 to 1000000000",
+            Default::Days(_) => "a whole number from 0 (off) to 36500",
             Default::EmptyList => "a list of texts, such as `[\"*.bin\", \"data/\"]`",
         }
     }
@@ -149,7 +149,7 @@ impl Key {
     }
 
     /// The value given on the command line, if it is one this key accepts. A list takes any number of
-    /// texts, everything else exactly one.
+    /// texts, everything else exactly one. A file may have stranger numbers than are taken from a person, who errs.
     pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
             (Default::EmptyList, words) => {
@@ -157,7 +157,11 @@ impl Key {
             }
             (_, [word]) => {
                 let number = word.parse::<i64>().map(serde_json::Value::from);
-                self.read(&number.unwrap_or_else(|_| word.as_str().into()))
+                let value = self.read(&number.unwrap_or_else(|_| word.as_str().into()));
+                // Of days, a hundred years.
+                let is_days = matches!(self.default, Default::Days(_));
+                let sensible = 0..=if is_days { 36_500 } else { 1_000_000_000 };
+                value.filter(|v| !matches!(v, Value::Number(n) if !sensible.contains(n)))
             }
             _ => None,
         }
@@ -220,14 +224,14 @@ pub(crate) const KEYS: &[Key] = &[
     cleaning_key("min_free_disk_mb", Default::Number(0), "room left free on the disk; 0 is no limit"),
     key("max_file_size_mb", Default::Number(10), "larger files are left out; 0 is no limit"),
     cleaning_key("auto_prune", Default::Bool(true), "thin out old history and clean up untouched and deleted projects from time to time; the limits of count, size and free disk hold without it, too"),
-    cleaning_key("retention_days", Default::Days(30), "days without a save after which a project keeps only its newest checkpoint; with 0 or less nothing goes by age"),
+    cleaning_key("retention_days", Default::Days(30), "days without a save after which a project keeps only its newest checkpoint; with 0 nothing goes by age"),
     cleaning_key("delete_orphans", Default::Bool(true), "clean up after projects that were deleted"),
     cleaning_key("min_interval_hours", Default::Number(24), "hours between two cleanings"),
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
-    session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 or less is never"),
+    session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),
     session_key("vacuum_after_prune", Default::Bool(true), "make the database smaller afterwards, if it pays"),
     session_key("min_vacuum_interval_days", Default::Number(30), "days between two times it is made smaller"),
@@ -291,10 +295,15 @@ mod tests {
     }
 
     #[test]
-    fn days_below_one_turn_the_rule_off() {
+    fn days_below_one_turn_the_rule_off_but_only_zero_is_taken_from_a_person() {
         let days = key("retention_days");
         assert_eq!(days.read(&json!(-1)), Some(Value::Number(-1)));
-        assert_eq!(days.parse_words(&["-1".into()]), Some(Value::Number(-1)));
+        for (word, number) in
+            [("0", Some(0)), ("36500", Some(36_500)), ("-1", None), ("36501", None)]
+        {
+            assert_eq!(days.parse_words(&[word.into()]), number.map(Value::Number), "{word}");
+        }
+        assert_eq!(key("max_total_size_mb").parse_words(&["1000000001".into()]), None);
         assert_eq!(days.read(&json!("never")), None);
         assert_eq!(key("max_snapshots").parse_words(&["-1".into()]), None);
     }

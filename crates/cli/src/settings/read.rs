@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(
             problems("checkpoints:\n  max_snapshots: many\n"),
             [
-                "config.yaml:2: `checkpoints.max_snapshots` must be a whole number, 0 or more, not `\"many\"`"
+                "config.yaml:2: `checkpoints.max_snapshots` must be a whole number from 0 to 1000000000, not `\"many\"`"
             ]
         );
         assert_eq!(

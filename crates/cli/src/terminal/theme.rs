@@ -38,11 +38,11 @@ impl Label {
             Self::Error => "1;31",
             Self::Warning => "33",
             Self::Success | Self::Added => "32",
-            Self::Hint | Self::HunkHeader | Self::Changed => "36",
-            Self::Id => "35",
+            Self::Id | Self::Hint | Self::HunkHeader | Self::Changed => "36",
             Self::Number | Self::Header => "1",
-            Self::Name => "34",
-            Self::Faint => "90",
+            Self::Name => "35",
+            // Bright black is the background of Solarized.
+            Self::Faint => "",
             Self::Removed => "31",
         }
     }
@@ -62,7 +62,7 @@ impl Theme {
 
     /// The text in the colour of its meaning.
     pub(crate) fn paint(self, label: Label, text: &str) -> String {
-        if self.is_colored && !text.is_empty() {
+        if self.is_colored && !text.is_empty() && !label.code().is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", label.code())
         } else {
             text.to_owned()
@@ -73,6 +73,68 @@ impl Theme {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A background with the text colours that this theme uses on it, as three numbers each: red, green, yellow, magenta, cyan.
+    type Palette = ([u8; 3], [[u8; 3]; 5]);
+
+    /// What people look at: a black terminal, a white one, and Solarized, dark and light.
+    const PALETTES: [Palette; 4] = [
+        ([0, 0, 0], [[205, 0, 0], [0, 205, 0], [205, 205, 0], [205, 0, 205], [0, 205, 205]]),
+        ([255, 255, 255], [[153, 0, 0], [0, 166, 0], [153, 153, 0], [178, 0, 178], [0, 166, 178]]),
+        (
+            [0, 43, 54],
+            [[220, 50, 47], [133, 153, 0], [181, 137, 0], [211, 54, 130], [42, 161, 152]],
+        ),
+        (
+            [253, 246, 227],
+            [[220, 50, 47], [133, 153, 0], [181, 137, 0], [211, 54, 130], [42, 161, 152]],
+        ),
+    ];
+
+    /// How bright a colour is, as WCAG has it.
+    fn luminance(colour: [u8; 3]) -> f64 {
+        let [red, green, blue] = colour.map(|part| {
+            let part = f64::from(part) / 255.0;
+            if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        });
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+
+    fn contrast(one: [u8; 3], other: [u8; 3]) -> f64 {
+        let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
+        one.max(other) / one.min(other)
+    }
+
+    #[test]
+    fn every_colour_can_be_read_on_every_background() {
+        let all = [
+            Label::Error,
+            Label::Warning,
+            Label::Hint,
+            Label::Success,
+            Label::Id,
+            Label::Number,
+            Label::Name,
+            Label::Faint,
+            Label::Added,
+            Label::Removed,
+            Label::Changed,
+            Label::Header,
+            Label::HunkHeader,
+        ];
+        for label in all {
+            let codes = label.code().split(';').filter(|code| !matches!(*code, "" | "1"));
+            for code in codes {
+                let at = ["31", "32", "33", "35", "36"].iter().position(|known| *known == code);
+                let at =
+                    at.unwrap_or_else(|| panic!("{label:?}: {code} is dark blue, or bright black"));
+                for (background, colours) in PALETTES {
+                    let contrast = contrast(background, colours[at]);
+                    assert!(contrast >= 2.6, "{label:?} on {background:?}: {contrast:.2}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn without_colour_the_text_is_untouched() {

@@ -24,6 +24,51 @@ pub(crate) fn rfc3339(time: Timestamp) -> Option<String> {
     Some(moment.to_string())
 }
 
+/// The day of a moment, for a heading: `Today`, `Yesterday`, `Tuesday, 17 November`, with the year if it is another one.
+pub(crate) fn day(seconds: i64, now: Timestamp) -> String {
+    let date = |seconds| Some(zoned(seconds)?.date());
+    let (Some(date), Some(today)) = (date(seconds), date(now.seconds)) else {
+        return "Unknown".to_owned();
+    };
+    if date == today {
+        "Today".to_owned()
+    } else if today.yesterday().is_ok_and(|yesterday| yesterday == date) {
+        "Yesterday".to_owned()
+    } else if date.year() == today.year() {
+        date.strftime("%A, %-d %B").to_string()
+    } else {
+        date.strftime("%A, %-d %B %Y").to_string()
+    }
+}
+
+/// A moment under the heading of its day: how long ago it was today, and else the time of day.
+pub(crate) fn short(seconds: i64, now: Timestamp) -> String {
+    let Some(then) = zoned(seconds) else { return format!("@{seconds}") };
+    let ago = now.seconds.saturating_sub(seconds);
+    match ago {
+        _ if day(seconds, now) != "Today" || ago < 0 => then.strftime("%H:%M").to_string(),
+        0..10 => "just now".to_owned(),
+        10..60 => format!("{ago}s ago"),
+        60..3600 => format!("{}m ago", ago / 60),
+        _ => format!("{}h ago", ago / 3600),
+    }
+}
+
+/// A moment in a sentence: `15:48 today`, `15:48 yesterday`, `17 November, 15:48`.
+pub(crate) fn moment(seconds: i64, now: Timestamp) -> String {
+    let Some(then) = zoned(seconds) else { return format!("@{seconds}") };
+    let clock = then.strftime("%H:%M");
+    match &*day(seconds, now) {
+        near @ ("Today" | "Yesterday") => format!("{clock} {}", near.to_lowercase()),
+        _ => format!("{}, {clock}", then.strftime("%-d %B %Y")),
+    }
+}
+
+fn zoned(seconds: i64) -> Option<jiff::Zoned> {
+    let moment = jiff::Timestamp::from_second(seconds).ok()?;
+    Some(moment.to_zoned(time_zone().clone()))
+}
+
 /// How long before `now` a moment was, in seconds since 1970, in one unit.
 pub(crate) fn age(then: i64, now: Timestamp) -> String {
     let seconds = now.seconds.saturating_sub(then);

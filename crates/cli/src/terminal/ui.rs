@@ -147,6 +147,13 @@ impl Ui {
         }
     }
 
+    /// Says a sentence to a person at a terminal: a script or an agent that saves needs none.
+    pub(crate) fn advice(&self, text: impl Display) {
+        if self.stderr_is_terminal {
+            self.status(text);
+        }
+    }
+
     /// Says what to type next.
     pub(crate) fn hint(&self, text: impl Display) {
         self.status(format_args!("{} {text}", self.words_theme.paint(Label::Hint, "Hint:")));

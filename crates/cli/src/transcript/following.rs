@@ -171,7 +171,7 @@ impl<'e> Following<'e> {
         let record = self.project.undo_record()?;
         let due = match &intent.aim {
             _ if record.moves != intent.moves => {
-                ends.due(intent, &arrival(self.project, intent, &record))?
+                ends.due(intent, &arrival(self.project, &record))?
             }
             Aim::Rewind(_) => ends.due(intent, &self.stayed()?)?,
             _ => None,

@@ -3,10 +3,10 @@
 /// Commands of other programs, and what to type here.
 #[rustfmt::skip]
 const COMMANDS: &[(&[&str], &str)] = &[
-    (&["init", "setup", "start"], "Nothing has to be set up: `herma save` saves the project; `herma install claude` lets Claude Code's work be undone."),
+    (&["init", "setup", "start"], "Nothing has to be set up: `herma save` saves the project; `herma install` connects your agents."),
     (&["ls", "files", "cat"], "`herma list` lists the checkpoints; `herma show N` says what one holds."),
     (&["checkpoint", "snapshot", "commit", "backup", "create", "add"], "`herma save` makes a checkpoint; `herma list` lists them; `herma checkpoints` looks after the store."),
-    (&["revert", "reset", "back", "rewind"], "`herma undo` goes back one move; `herma restore N` goes back to a checkpoint."),
+    (&["revert", "reset", "back", "rewind"], "`herma undo` undoes the last prompt or restore; `herma restore N` goes back to a checkpoint."),
     (&["checkout", "switch"], "`herma restore N` brings back checkpoint N; `herma restore N FILE` one file of it."),
     (&["delete", "rm", "remove"], "`herma drop N` removes a checkpoint; `herma purge FILE` removes a file from all of them."),
     (&["clean", "prune", "gc"], "`herma checkpoints prune` frees space; `herma drop N` removes a checkpoint."),
@@ -44,7 +44,7 @@ pub(super) fn instead_of_argument(command: &str, argument: &str) -> Option<Strin
         "undo" if number.is_some() => {
             let step = number.unwrap_or_default();
             Some(format!(
-                "`herma undo {step}` undoes step {step}; `herma undo` goes back one move."
+                "`herma undo {step}` undoes change {step}; `herma undo` undoes the last prompt or restore."
             ))
         }
         _ => None,

@@ -52,15 +52,23 @@ fn a_time_is_the_state_the_project_was_in_then() {
     let old = project.run(["restore", "1h"]).code(10);
     assert!(old.error_text().contains("no checkpoint as old as `1h`"), "{old}");
     project.write("a.txt", "two\n");
-    for now in ["0s", "today", "today 23:59"] {
+    for now in ["0s", "today", "today 23:59:59"] {
         let shown = project.run(["diff", now, "--name-only"]).success();
         assert_eq!(shown.text(), "a.txt\n", "{now}");
     }
-    for taken in ["1h", "yesterday", "2026-11-02", "1-3"] {
+    for taken in ["1h", "yesterday", "2026-11-02", "1-3", "now", "noon", "2026-02-30"] {
         let refused = project.run(["name", "1", taken]).code(2);
         let said = refused.error_text();
         assert!(said.contains("taken for a number, an id or a time"), "{said}");
     }
+    for command in [&["diff", "0s"][..], &["restore", "0s", "--dry-run"], &["pin", "0s"]] {
+        let done = project.run(command).success();
+        let said = done.error_text();
+        assert!(said.starts_with("`0s` is checkpoint 1, saved 20"), "{command:?}: {said}");
+        assert!(said.contains(" ago).\n") || said.contains("(just now).\n"), "{said}");
+    }
+    let named = project.run(["diff", "1"]).success();
+    assert!(!named.error_text().contains("is checkpoint"), "{named}");
     project.run(["name", "1", "release-1h"]).success();
     project.run(["restore", "@release-1h"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
@@ -79,17 +87,17 @@ fn every_list_is_filtered_by_the_same_options() {
     }
     let numbers = |args: &[&str]| {
         let listed = project.run(args).success();
-        let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
+        let first = |line: &str| line.split_whitespace().next().map(|n| n.replace('#', ""));
         listed.text().lines().filter_map(first).collect::<Vec<_>>()
     };
     for (filter, checkpoints, steps) in [
-        (&["--agent", "codex"][..], &["3"][..], &["2"][..]),
-        (&["--session", "claude"], &["2"], &["1"]),
-        (&["--path", "sub"], &["3"], &["2"]),
-        (&["--path", "a.txt", "--path", "sub"], &["3", "2"], &["2", "1"]),
-        (&["--since", "1h"], &["3", "2", "1"], &["2", "1"]),
+        (&["--agent", "codex"][..], &["3"][..], &["3"][..]),
+        (&["--session", "claude"], &["2"], &["2"]),
+        (&["--path", "sub"], &["3", "1"], &["3"]),
+        (&["--path", "a.txt", "--path", "sub"], &["3", "2", "1"], &["3", "2"]),
+        (&["--since", "1h"], &["3", "2", "1"], &["3", "2"]),
         (&["--until", "yesterday"], &[], &[]),
-        (&["--since", "yesterday", "--agent", "claude", "-n", "1"], &["2"], &["1"]),
+        (&["--since", "yesterday", "--agent", "claude", "-n", "1"], &["2"], &["2"]),
     ] {
         assert_eq!(numbers(&[&["list"], filter].concat()), checkpoints, "{filter:?}");
         assert_eq!(numbers(&[&["steps"], filter].concat()), steps, "{filter:?}");
@@ -138,6 +146,14 @@ fn a_list_of_a_path_passes_over_checkpoints_without_it() {
     }
     let listed = project.run(["list", "--path", "lib", "-z"]).success();
     assert!(listed.text().starts_with("2\t"), "{listed}");
-    assert_eq!(listed.text().matches('\0').count(), 1, "{listed}");
+    assert_eq!(
+        listed.text().matches('\0').count(),
+        2,
+        "the one it went with, and the oldest, which had it: {listed}"
+    );
+    project.write("late", "x\n");
+    project.run(["save"]).success();
+    let listed = project.run(["list", "--path", "late", "-z"]).success();
+    assert_eq!(listed.text().matches('\0').count(), 1, "the oldest does not have it: {listed}");
     project.run(["list", "--path", "nobody-had-it"]).code(2);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepKind, StepStart};
+use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::types::clock::Timestamp;
 use herma_core::{Clock, Engine, EngineOptions, Settings, WhichStep};
@@ -20,7 +20,7 @@ impl Clock for Fixed {
 }
 
 /// What an agent's hooks do around a tool call, without the program.
-fn begin(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str) -> (Engine, u64) {
+fn begin(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str) -> (Engine, StepId) {
     let engine = Engine::new(EngineOptions {
         home: env.home(),
         user_home: None,
@@ -41,13 +41,13 @@ fn begin(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str) -> (Engi
     let root = project.path().to_owned();
     let opened = engine.project(&root).expect("a project");
     let begun = opened.begin_step(StepKind::Tool, start, &NoProgress);
-    let number = begun.expect("a step").step.number;
-    (engine, number)
+    let step = begun.expect("a step").step.id();
+    (engine, step)
 }
 
-fn end(project: &WorkDir<'_>, (engine, number): &(Engine, u64)) {
+fn end(project: &WorkDir<'_>, (engine, step): &(Engine, StepId)) {
     let opened = engine.project(project.path()).expect("a project");
-    opened.end_step(&WhichStep::Number(*number), &NoProgress).expect("its end");
+    opened.end_step(&WhichStep::Id(*step), &NoProgress).expect("its end");
 }
 
 fn step(env: &TestEnv, project: &WorkDir<'_>, agent: &str, turn: &str, work: impl FnOnce()) {
@@ -87,17 +87,17 @@ fn every_line_is_shown_behind_its_author() {
     let project = shared(&env);
     let output = project.run(["blame", "cart.py"]).success();
     insta::assert_snapshot!(output, @r"
-    1        claude  t1  [TIME]  1  import math
-    1        claude  t1  [TIME]  2
+    2        claude  t1  [TIME]  1  import math
+    2        claude  t1  [TIME]  2
     hand                 [TIME]  3  # in cents
     earlier              [TIME]  4  def total(items):
-    1        claude  t1  [TIME]  5      return math.fsum(items)
-    2        codex   t7  [TIME]  6
-    2        codex   t7  [TIME]  7  def count(items):
+    2        claude  t1  [TIME]  5      return math.fsum(items)
+    4        codex   t7  [TIME]  6
+    4        codex   t7  [TIME]  7  def count(items):
     hand                 not saved yet        8      return len(items)  # fast
     ------- stderr -------
-    Step 1: claude, edit, for: make it \u{1b}[31mbetter t1
-    Step 2: codex, edit, for: make it \u{1b}[31mbetter t7
+    Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
+    Step 4: codex, edit, for: make it \u{1b}[31mbetter t7
     ");
 }
 
@@ -128,17 +128,17 @@ fn every_version_is_listed_with_its_step() {
     let output = project.run(["history", "cart.py"]).success();
     insta::assert_snapshot!(output, @r"
                 not saved yet        hand                 changed  +1/-1, 119 B
-    4  [ID]  [TIME]  2        codex   t7  changed  +3/-0, 111 B
+    4  [ID]  [TIME]           codex   t7  changed  +3/-0, 111 B
     3  [ID]  [TIME]  hand                 changed  +1/-0, 70 B
-    2  [ID]  [TIME]  1        claude  t1  changed  +3/-1, 59 B
+    2  [ID]  [TIME]           claude  t1  changed  +3/-1, 59 B
     1  [ID]  [TIME]  earlier              added    +2/-0, 40 B
     ------- stderr -------
-    Step 1: claude, edit, for: make it \u{1b}[31mbetter t1
-    Step 2: codex, edit, for: make it \u{1b}[31mbetter t7
+    Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
+    Step 4: codex, edit, for: make it \u{1b}[31mbetter t7
     ");
     let records = project.run(["history", "cart.py", "-z"]).success();
     assert_eq!(records.text().matches('\0').count(), 5, "{records}");
-    assert!(records.text().contains("\tstep\t2\tchanged\t3\t0\t"), "{records}");
+    assert!(records.text().contains("\tstep\t4\tchanged\t3\t0\t"), "{records}");
     assert!(records.error_text().is_empty(), "{records}");
 }
 
@@ -157,7 +157,7 @@ fn a_diff_of_steps_shows_what_they_changed_and_nothing_else() {
     assert!(!turn.text().contains("cents"), "{turn}");
     let last = project.run(["diff", "--name-only", "--turn"]).success();
     assert_eq!(last.text(), "cart.py\nnotes.txt\n");
-    let some = project.run(["diff", "--step", "2", "--name-only", "notes.txt"]).success();
+    let some = project.run(["diff", "--step", "4", "--name-only", "notes.txt"]).success();
     assert_eq!(some.text(), "notes.txt\n");
     let agent = project.run(["diff", "--agent", "claude", "--name-status"]).success();
     assert_eq!(agent.text(), "M\tcart.py\n");
@@ -167,11 +167,11 @@ fn a_diff_of_steps_shows_what_they_changed_and_nothing_else() {
 fn steps_and_checkpoints_do_not_go_together() {
     let env = test_env();
     let project = shared(&env);
-    let refused = project.run(["diff", "--step", "1", "2"]).code(2);
+    let refused = project.run(["diff", "--step", "2", "4"]).code(2);
     assert!(refused.error_text().contains("Hint: Name either"), "{refused}");
     project.run(["diff", "--step", "9"]).code(10);
     project.run(["diff", "--session", "nobody"]).code(10);
-    project.run(["diff", "--step", "1", "--", "missing"]).code(2);
+    project.run(["diff", "--step", "2", "--", "missing"]).code(2);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn authors_reach_programs() {
     let env = test_env();
     let project = shared(&env);
     let blame = json(&project.run(["blame", "--json", "cart.py"]).success());
-    assert_eq!(blame["schema"], "herma.blame/1");
+    assert_eq!(blame["schema"], "herma.blame/2");
     assert_eq!(blame["path"], "cart.py");
     let authors: Vec<&str> = blame["lines"]
         .as_array()
@@ -209,17 +209,17 @@ fn authors_reach_programs() {
         .collect();
     let expected = ["step", "step", "hand", "earlier", "step", "step", "step", "hand"];
     assert_eq!(authors, expected);
-    assert_eq!(blame["lines"][6]["steps"][0], 2);
+    assert_eq!(blame["lines"][6]["steps"][0], 4);
     assert_eq!(blame["lines"][6]["text"], "def count(items):\n");
     assert_eq!(blame["steps"][1]["agent"], "codex");
     let history = json(&project.run(["history", "--json", "cart.py"]).success());
-    assert_eq!(history["schema"], "herma.history/2");
+    assert_eq!(history["schema"], "herma.history/3");
     assert_eq!(history["versions"][0]["checkpoint"], serde_json::Value::Null);
-    assert_eq!(history["versions"][1]["steps"][0], 2);
+    assert_eq!(history["versions"][1]["steps"][0], 4);
     assert_eq!(history["versions"][4]["change"], "added");
-    let diff = json(&project.run(["diff", "--json", "--step", "2"]).success());
-    assert_eq!(diff["schema"], "herma.diff-steps/1");
-    assert_eq!(diff["steps"][0]["number"], 2);
+    let diff = json(&project.run(["diff", "--json", "--step", "4"]).success());
+    assert_eq!(diff["schema"], "herma.diff-steps/2");
+    assert_eq!(diff["steps"][0]["number"], 4);
     assert_eq!(diff["changes"][0]["insertions"], 3);
 }
 

@@ -24,6 +24,7 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
     two_projects(&env);
     let status = env.work_dir("").run(["checkpoints"]).success();
     insta::assert_snapshot!(without_sizes(&status), @r"
+    Kept: everything of the last 30 days of work, then one checkpoint a day for 30 days and one a week for 26 weeks, at most [SIZE] in all; a project not saved for 30 days keeps only its newest, pinned and named ones
     Checkpoint base: $ROOT/hermes/checkpoints
     Total size: [SIZE]
     store/ [SIZE]
@@ -44,7 +45,6 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
     On disk: [SIZE]
     Packs: 4
     Trash: [SIZE]
-    Kept: everything of the last 30 days of work, then one checkpoint a day for 30 days and one a week for 26 weeks, at most [SIZE] in all; a project not saved for 30 days keeps only its newest, pinned and named ones
     Last cleaning: never
     ");
     let table = status.text().lines().find(|line| line.contains("WORKDIR"));
@@ -112,6 +112,7 @@ fn without_a_store_the_status_is_empty_and_there_is_nothing_to_work_on() {
     let here = env.work_dir("project");
     let status = here.run(["checkpoints"]).success();
     insta::assert_snapshot!(status, @r"
+    Kept:            everything of the last 30 days of work, then one checkpoint a day for 30 days and one a week for 26 weeks, at most 500.0 MB in all; a project not saved for 30 days keeps only its newest, pinned and named ones
     Checkpoint base: $ROOT/hermes/checkpoints
     Total size:      0 B
       store/         0 B

@@ -46,7 +46,8 @@ fn what_can_be_completed_is_what_there_is() {
     offers(&project, &["restore", number, "src/"], "src/b.txt", "");
     offers(&project, &["restore", number, "s"], "src/", "");
     offers(&project, &["diff", "works", "src/b"], "src/b.txt", "");
-    offers(&project, &["undo", ""], "1", "rm src/b.txt");
+    offers(&project, &["undo", ""], "2", "rm src/b.txt");
+    offers(&project, &["undo", "src/"], "src/b.txt", "");
     offers(&project, &["undo", "--only-agent", ""], "robot", "");
     offers(&project, &["unname", ""], "works", "before the refactoring");
     offers(&project, &["config", "set", "checkpoints.max_t"], "checkpoints.max_total_size_mb", "");
@@ -60,6 +61,56 @@ fn where_nothing_is_saved_nothing_is_offered_and_nothing_made() {
     let project = env.work_dir("project");
     assert_eq!(offered(&project, &["show", "w"]), [""; 0]);
     assert!(!env.home().exists(), "to look makes nothing");
+}
+
+const ODD: &[(&str, &str)] =
+    &[("sp", "sp ace's file"), ("do", "do$HOME `x` \"q\" \\ *"), ("li", "li\nne"), ("pl", "plain")];
+
+#[test]
+fn a_name_of_any_characters_is_completed_in_bash() {
+    if std::process::Command::new("bash").arg("--version").bounded_output().is_err() {
+        return herma_testkit::skipped("shells", "bash is not installed");
+    }
+    let env = test_env();
+    let project = env.work_dir("project").files(ODD.iter().map(|(_, name)| (*name, "one\n")));
+    project.write("show/x", "");
+    project.run(["save", "--name", "works"]).success();
+    let mut shell = project.shell_in_terminal();
+    shell.wait_for_next("> ");
+    shell.answer("exec bash --norc --noprofile -i");
+    shell.wait_for_next("> ");
+    shell.answer("source <(COMPLETE=bash $PROGRAM); herma() { printf '<%q>' \"$@\"; echo; }");
+    for (typed, name) in ODD {
+        for before in ["", "\"", "'"] {
+            // Within quotes bash leaves a line's end for the user to type.
+            if !before.is_empty() && name.contains('\n') {
+                continue;
+            }
+            shell.answer(&format!("herma restore works {before}{typed}\t"));
+            let quoted = std::process::Command::new("bash")
+                .args(["-c", "printf '<%q>' restore works \"$1\"", "bash", name])
+                .bounded_output()
+                .unwrap();
+            shell.wait_for_next(&String::from_utf8(quoted.stdout).unwrap());
+        }
+    }
+    // A part of a name that was typed with its quotes is found, and a command stays one where a directory is called so.
+    shell.answer("herma restore works sp\\ ac\t");
+    shell.wait_for_next("<sp\\ ace\\'s\\ file>");
+    shell.answer("herma sho\t@");
+    shell.wait_for_next("<show><@>");
+    shell.answer("exit 0");
+    let _ = shell.finish();
+}
+
+#[test]
+fn lines_that_are_candidates_are_not_broken_in_two() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a\nb", "one\n"), ("a b", "one\n")]);
+    project.run(["save"]).success();
+    // Fish quotes what it is told, and says what was typed before the last word without its quotes.
+    assert_eq!(offered(&project, &["restore", "1", "a"]), ["a b"]);
+    assert_eq!(offered(&project, &["restore", "1", "a\\ "]), ["a b"]);
 }
 
 #[test]

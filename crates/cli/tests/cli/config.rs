@@ -83,7 +83,7 @@ fn a_wrong_type_names_the_key_the_line_and_what_is_accepted() {
     let output = project.run(["save"]).code(1);
     insta::assert_snapshot!(output, @r#"
     ------- stderr -------
-    Error: $ROOT/hermes/config.yaml:2: `checkpoints.max_file_size_mb` must be a whole number, 0 or more, not `"big"`
+    Error: $ROOT/hermes/config.yaml:2: `checkpoints.max_file_size_mb` must be a whole number from 0 to [ID], not `"big"`
     No checkpoint was made.
     Hint: `herma config show` lists the settings and what they accept.
     [exit status: 1]

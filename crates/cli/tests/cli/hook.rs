@@ -153,15 +153,26 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     agent.after("2", "Bash", &delete);
     agent.event("Stop", &json!({}));
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
-    2  [TIME]  [AGE]        claude  Bash   rm a.txt  (1 file, +0/-1)
-    1  [TIME]  [AGE]        claude  Write  new.txt  (1 file, +1/-0)
+    3  [TIME]  [AGE]        claude  Bash   rm a.txt  (1 file, +0/-1)
+    2  [TIME]  [AGE]        claude  Write  new.txt  (1 file, +1/-0)
     ");
-    insta::assert_snapshot!(project.run(["list"]).success(), @"
-    3  [ID]  [TIME]  [AGE]        after Bash: rm a.txt  (1 file, +0/-1)
-    2  [ID]  [TIME]  [AGE]        after Write: new.txt  (1 file, +1/-0)
-    1  [ID]  [TIME]  [AGE]        before turn: tidy up
-    ");
-    project.run(["undo", "2"]).success();
+    insta::assert_snapshot!(project.run(["list"]).success(), @r#"
+    now                    nothing changed since #3
+    #3   [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted
+    #1   [AGE]  you     the first checkpoint
+    ------- stderr -------
+    Goes back to [TIME] today (#1).
+    "#);
+    insta::assert_snapshot!(project.run(["list", "-v"]).success(), @r#"
+    now                     nothing changed since #3
+    #3    [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted
+      #3                    Bash rm a.txt  −1  1 deleted  [ID]
+      #2                    Write new.txt  +1  [ID]
+    #1    [AGE]  you     the first checkpoint  [ID]
+    ------- stderr -------
+    Goes back to [TIME] today (#1).
+    "#);
+    project.run(["undo", "3"]).success();
     assert_eq!(project.read("a.txt"), "one\n");
     assert!(project.exists("new.txt"));
     project.run(["undo", "--turn", "p-1"]).success();
@@ -363,7 +374,7 @@ fn a_tool_that_works_in_another_project_has_that_one_saved_too() {
     other.write("b.txt", "two\n");
     agent.after("1", "Edit", &edit);
     assert_eq!((steps(&project).len(), steps(&other).len()), (1, 1));
-    other.run(["undo", "1"]).success();
+    other.run(["undo", "2"]).success();
     assert_eq!(other.read("b.txt"), "one\n");
 }
 
@@ -394,7 +405,7 @@ fn a_call_that_works_in_a_worktree_within_the_project_is_a_step_of_both() {
     let said = undone.error_text();
     assert!(said.contains("worktrees/w1"), "{undone}");
     assert_eq!(worktree.read("b.txt"), "three\n");
-    let undone = json(&worktree.run(["undo", "2", "--json"]).success());
+    let undone = json(&worktree.run(["undo", "3", "--json"]).success());
     assert_eq!(worktree.read("b.txt"), "two\n");
     let others = undone["also_in"].as_array().unwrap();
     assert_eq!(others.len(), 1, "{undone}");
@@ -496,7 +507,7 @@ fn what_an_agent_of_an_agent_does_is_part_of_the_step_that_started_it() {
     agent.event("PreToolUse", &inner);
     let within: Vec<_> = steps(&project).iter().map(|step| step["within"].clone()).collect();
     let nothing = || json!(null);
-    assert_eq!(within, [json!(2), nothing(), nothing(), nothing(), nothing()]);
+    assert_eq!(within, [json!("s2"), nothing(), nothing(), nothing(), nothing()]);
 }
 
 /// Only where Hermes keeps the conversation can both go back together.

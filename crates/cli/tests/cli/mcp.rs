@@ -67,7 +67,7 @@ fn an_agent_shakes_hands_lists_the_tools_and_uses_them() {
     let restored = tool(&mut server, "herma_restore", json!({"checkpoint": "1"}));
     assert_eq!(restored["structuredContent"]["written"], 1);
     assert_eq!(project.read("a.txt"), "one\n");
-    tool(&mut server, "herma_undo", json!({}));
+    tool(&mut server, "herma_undo", json!({"last_prompt": true}));
     assert_eq!(project.read("a.txt"), "two\n");
 
     let failed = tool(&mut server, "herma_restore", json!({"checkpoint": 99}));

@@ -159,7 +159,7 @@ fn what_one_does_others_hear_of() {
     assert_eq!(heard_after("herma_plan_restore", back.clone()), nothing);
     assert_eq!(heard_after("herma_restore", back), both);
     listener.call("resources/unsubscribe", steps);
-    client.tool("herma_undo", json!({}));
+    client.tool("herma_undo", json!({"last_prompt": true}));
     listener.call("ping", json!({}));
     assert_eq!(listener.events.len(), 1);
     assert_eq!(listener.events[0]["params"], checkpoints);

@@ -86,7 +86,7 @@ fn parameters_of_the_wrong_kind_are_refused() {
         root("/a\0b"),
         root(&format!("/{}", "x".repeat(5000))),
         ("herma_list", json!({"root": "/a", "directory": "/a"})),
-        ("herma_step_end", json!({"number": 1, "tool": "x"})),
+        ("herma_step_end", json!({"handle": "s1", "tool": "x"})),
     ];
     for (tool, arguments) in cases {
         let kind = client.fails(tool, arguments.clone());
@@ -326,6 +326,9 @@ fn long_reasons_do_not_push_checkpoints_out_of_the_list() {
     assert_eq!(checkpoints.len(), 12);
     assert_eq!(listed["more"], false);
     assert_eq!(listed.get("truncated"), None);
+    for row in listed["rows"].as_array().unwrap() {
+        assert_eq!(row["text"], "r".repeat(4 << 10));
+    }
     for checkpoint in checkpoints {
         assert_eq!(checkpoint["reason"], "r".repeat(4 << 10));
         assert_eq!(checkpoint["reason_truncated"], true);

@@ -42,9 +42,9 @@ fn a_project_is_opened_saved_compared_and_put_back() {
     let restored = client.tool("herma_restore", json!({"checkpoint": saved["checkpoint"]["id"]}));
     assert_eq!((&restored["written"], &restored["removed"]), (&json!(1), &json!(1)));
     assert_eq!(project.read("a.txt"), "one\n");
-    let planned = client.tool("herma_undo", json!({"dry_run": true}));
+    let planned = client.tool("herma_undo", json!({"last_prompt": true, "dry_run": true}));
     assert_eq!(planned["dry_run"], true);
-    client.tool("herma_undo", json!({}));
+    client.tool("herma_undo", json!({"last_prompt": true}));
     assert_eq!(project.read("b.txt"), "new\n");
     client.tool("herma_redo", json!({}));
     assert!(!project.exists("b.txt"));
@@ -52,7 +52,8 @@ fn a_project_is_opened_saved_compared_and_put_back() {
     assert_eq!(nothing["target"], Value::Null);
     let shown = client.tool("herma_show", json!({"checkpoint": 1}));
     assert_eq!(shown["schema"], "herma.show/2");
-    assert_eq!(client.tool("herma_status", json!({}))["checkpoints"], 2);
+    // The save, and the state before and after each of the three moves, which is saved once.
+    assert_eq!(client.tool("herma_status", json!({}))["checkpoints"], 5);
     assert_eq!(
         client.tool("herma_store_status", json!({}))["projects"].as_array().unwrap().len(),
         1
@@ -132,21 +133,24 @@ fn steps_and_turns_are_recorded_and_taken_back() {
         "paths": ["a.txt"],
     });
     let begun = client.tool("herma_step_begin", edit);
-    assert_eq!((&begun["step"]["number"], &begun["step"]["state"]), (&json!(1), &json!("open")));
+    let step = &begun["step"];
+    assert_eq!((&step["handle"], &step["number"]), (&json!("s1"), &Value::Null));
+    assert_eq!(step["state"], "open");
     project.write("a.txt", "two\n");
     let ended = client.tool("herma_step_end", json!({"call": "c-1"}));
     assert_eq!(ended["step"]["changes"]["files"], 1);
+    assert_eq!(ended["step"]["number"], 2);
     let steps = client.tool("herma_steps", json!({"session": "s-1"}));
     assert_eq!((steps["steps"].as_array().unwrap().len(), &steps["more"]), (1, &json!(false)));
     assert_eq!(client.tool("herma_turn_end", json!({"session": "s-1"}))["turn"]["over"], true);
     project.write("by_hand.txt", "mine\n");
-    let undone = client.tool("herma_undo", json!({"steps": [1]}));
-    assert_eq!(undone["schema"], "herma.take-back/2");
+    let undone = client.tool("herma_undo", json!({"steps": [2]}));
+    assert_eq!(undone["schema"], "herma.take-back/3");
     assert_eq!(project.read("a.txt"), "one\n");
     assert!(project.exists("by_hand.txt"), "a person's file stays");
     let changed = client.tool("herma_diff", json!({"session": "s-1"}));
-    assert_eq!(changed["schema"], "herma.diff-steps/1");
-    assert_eq!(client.fails("herma_step_end", json!({"number": 1})), "failed");
+    assert_eq!(changed["schema"], "herma.diff-steps/2");
+    assert_eq!(client.fails("herma_step_end", json!({"handle": "s1"})), "failed");
     assert_eq!(client.fails("herma_step_end", json!({"call": "c-1"})), "not-found");
     assert_eq!(client.fails("herma_step_end", json!({})), "usage");
     assert_eq!(client.fails("herma_turn_begin", json!({})), "usage");
@@ -307,7 +311,7 @@ fn resources_are_what_the_tools_answer() {
     let listed = client.call("resources/list", json!({}));
     let templates = client.call("resources/templates/list", json!({}));
     assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "herma://checkpoints{+root}");
-    let schemas = ["herma.list/2", "herma.steps/1", "herma.status/2"];
+    let schemas = ["herma.list/2", "herma.steps/2", "herma.status/2"];
     for (resource, schema) in listed["resources"].as_array().unwrap().iter().zip(schemas) {
         let read = client.call("resources/read", json!({"uri": resource["uri"]}));
         let text = read["contents"][0]["text"].as_str().unwrap();

@@ -49,21 +49,21 @@ fn a_dry_run_shows_everything_and_changes_nothing() {
     let here = env.work_dir("");
     let output = here.run(LIMIT.iter().chain(&["--dry-run"])).success();
     insta::assert_snapshot!(output, @r"
-    Pruning checkpoint store…
+    What `herma checkpoints prune` would remove with these limits:
       retention_days:    30
       delete_orphans:    True
       max_total_size_mb: 500
       max_snapshots:     2
 
-    Checkpoints to drop:
-      $ROOT/work/shop: 4 checkpoints, the project has too many checkpoints
-    Orphan projects (2):
-      $ROOT/work/gone-a: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
-      $ROOT/work/gone-b: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
+    Checkpoints to remove:
+      $ROOT/work/shop: 4 checkpoints (1–4): the project has more than `max_snapshots`
+    Projects whose directory was deleted (2), to remove altogether:
+      $ROOT/work/gone-a: 1 checkpoint, last used [AGE]
+      $ROOT/work/gone-b: 1 checkpoint, last used [AGE]
 
-    Dry run, nothing was changed. To go: 6 checkpoints, 2 projects altogether, 0 legacy archives.
+    Dry run: nothing was removed. Without `--dry-run` it removes 6 checkpoints, 2 whole projects.
     ------- stderr -------
-    Hint: Orphan projects go only with `--force`, or after a question on a terminal.
+    Hint: Deleted projects go only with `--force`, or when you confirm it on a terminal.
     ");
     let flags = ["--dry-run", "--json", "--force"];
     let json = json(&here.run(LIMIT.iter().chain(&flags)).success());
@@ -86,11 +86,11 @@ fn without_a_terminal_orphans_are_kept_and_named() {
     max_total_size_mb: 500
     max_snapshots: 2
 
-    Checkpoints to drop:
-    $ROOT/work/shop: 4 checkpoints, the project has too many checkpoints
-    Orphan projects (2):
-    $ROOT/work/gone-a: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
-    $ROOT/work/gone-b: 1 checkpoint, last touch [AGE]; the directory it was in is there, and it is not
+    Checkpoints to remove:
+    $ROOT/work/shop: 4 checkpoints (1–4): the project has more than `max_snapshots`
+    Projects whose directory was deleted (2), to remove altogether:
+    $ROOT/work/gone-a: 1 checkpoint, last used [AGE]
+    $ROOT/work/gone-b: 1 checkpoint, last used [AGE]
 
     Scanned: 3
     Deleted orphan: 0
@@ -100,7 +100,7 @@ fn without_a_terminal_orphans_are_kept_and_named() {
     Dropped: 4 checkpoints
     In the trash: [SIZE] for at least an hour; to delete it now: herma checkpoints gc --empty-trash
     ------- stderr -------
-    Warning: 2 orphan projects kept: there is no terminal to ask on, and no `--force`.
+    Warning: 2 deleted projects kept: there is no terminal to ask on, and no `--force`.
     [exit status: 3]
     ");
     assert_eq!(counts(&env), [2, 1, 1], "the rest is done");
@@ -130,7 +130,7 @@ fn a_no_keeps_the_orphans_and_does_the_rest() {
     let env = test_env();
     with_orphans(&env);
     let mut terminal = env.work_dir("").in_terminal(LIMIT);
-    terminal.wait_for("Delete these orphan projects? [y/N]: ");
+    terminal.wait_for("Remove all that is stored of these deleted projects? [y/N]: ");
     terminal.end_input();
     let output = terminal.finish().success();
     assert!(output.text().contains("\nDeleted orphan:  0\n"), "{output}");
@@ -144,7 +144,7 @@ fn a_yes_is_about_what_was_shown_and_nothing_else() {
     let late = env.work_dir("late").files([("a.txt", "late\n")]);
     late.run(["save"]).success();
     let mut terminal = env.work_dir("shop").in_terminal(LIMIT);
-    terminal.wait_for("Delete these orphan projects? [y/N]: ");
+    terminal.wait_for("Remove all that is stored of these deleted projects? [y/N]: ");
     env.work_dir("").remove("late");
     env.work_dir("gone-a").write("back.txt", "again\n");
     terminal.answer("y");
@@ -270,7 +270,7 @@ fn a_dry_run_and_a_run_thin_out_the_same_and_say_by_which_rule() {
         engine.project(shop.path()).unwrap().save("a day").unwrap();
     }
     let dry = shop.run(["checkpoints", "prune", "--dry-run"]).success();
-    let line = "/shop: 1 checkpoint, the older history is thinned out\n";
+    let line = ": the older history is thinned out\n";
     assert!(dry.text().contains(line), "{dry}");
     let planned = json(&shop.run(["checkpoints", "prune", "--dry-run", "--json"]).success());
     assert_eq!(planned["dropped"][0]["rule"], "thinned");
@@ -284,7 +284,7 @@ fn negative_days_turn_the_age_rule_off() {
     let env = test_env();
     let shop = env.work_dir("shop").files([("a.txt", "one\n")]);
     shop.run(["save"]).success();
-    shop.run(["config", "set", "retention_days", "-1"]).success();
+    write_config(&env, "checkpoints:\n  retention_days: -1\n");
     let json = json(&shop.run(["checkpoints", "prune", "--json"]).success());
     assert_eq!(json["limits"]["retention_days"], 0);
     assert_eq!(json["limits"]["thinning"], serde_json::Value::Null);
@@ -310,7 +310,7 @@ fn control_c_at_the_question_drops_nothing() {
     let env = test_env();
     with_orphans(&env);
     let mut terminal = env.work_dir("").in_terminal(LIMIT);
-    terminal.wait_for("Delete these orphan projects? [y/N]: ");
+    terminal.wait_for("Remove all that is stored of these deleted projects? [y/N]: ");
     terminal.interrupt();
     let output = terminal.finish().code(130);
     assert!(!output.text().contains("Scanned"), "{output}");
@@ -330,4 +330,21 @@ fn what_a_cleaning_could_not_do_is_shown_until_one_can() {
     assert!(doctor.text().contains("last 1d ago: no room"), "{doctor}");
     shop.run(["checkpoints", "prune"]).success();
     shop.run(["doctor"]).success();
+}
+
+#[test]
+fn a_project_that_was_given_up_gives_no_number_twice() {
+    let env = test_env();
+    // What is alone in a directory may be on a volume that is away.
+    env.work_dir("other").write("a.txt", "");
+    for (text, number) in [("one\n", 1), ("two\n", 2)] {
+        let shop = env.work_dir("shop").files([("a.txt", text)]);
+        let saved = shop.run(["save"]).success();
+        assert!(saved.error_text().contains(&format!("checkpoint {number} ")), "{saved}");
+        env.work_dir("").remove("shop");
+        let here = env.work_dir("");
+        here.run(["checkpoints", "prune", "--force"]).success();
+        assert_eq!(counts(&env), [0; 0]);
+        here.run(["checkpoints", "gc"]).success();
+    }
 }

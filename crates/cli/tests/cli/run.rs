@@ -15,17 +15,20 @@ fn a_command_is_a_step_that_says_what_it_changed_and_how_to_take_it_back() {
     insta::assert_snapshot!(run, @"
     said
     ------- stderr -------
-    Step 1 changed 2 files, +2/-0:
+    Step 2 changed 2 files, +2/-0:
       a.txt
       b.txt
-    `herma undo 1` undoes only this and keeps later edits.
+    `herma undo 2` undoes only this and keeps later edits.
     ");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
-    1  [TIME]  [AGE]        sh  run  sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
+    2  [TIME]  [AGE]        sh  run  sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
     ");
     insta::assert_snapshot!(project.run(["list"]).success(), @"
-    2  [ID]  [TIME]  [AGE]        after run: sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
-    1  [ID]  [TIME]  [AGE]        before run: sh -c 'echo two >> a.txt; echo new > b.txt; echo said'
+    now                 nothing changed since #2
+    #2   [AGE]  sh   sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  2 files  +2
+    #1   [AGE]  you  the first checkpoint
+    ------- stderr -------
+    Goes back to [TIME] today (#1).
     ");
 }
 
@@ -35,13 +38,13 @@ fn a_command_that_changes_nothing_says_so_and_is_not_listed() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     insta::assert_snapshot!(project.run(["run", "--", "true"]).success(), @"
     ------- stderr -------
-    Step 1 changed nothing.
+    The command changed nothing.
     ");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
     ------- stderr -------
     1 step that changed nothing not shown: `--all` shows them.
     ");
-    insta::assert_snapshot!(project.run(["steps", "--all"]).success(), @"1  [TIME]  [AGE]        true  run  true  (nothing)");
+    insta::assert_snapshot!(project.run(["steps", "--all"]).success(), @"s1  [TIME]  [AGE]        true  run  true  (nothing)");
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn a_command_under_a_command_is_part_of_it() {
     project.run(run).success();
     let listed = json(&project.run(["steps", "--json"]).success());
     let steps = listed["steps"].as_array().unwrap();
-    assert_eq!(steps[0]["within"], 1);
+    assert_eq!(steps[0]["within"], steps[1]["number"]);
     assert_eq!(steps[0]["changes"]["files"], 1);
     assert_eq!(steps[1]["changes"]["files"], 2);
     assert_eq!(steps[0]["overlaps"], serde_json::json!([]));
@@ -178,7 +181,7 @@ fn programs_read_the_end_from_the_last_line() {
     let (said, last) = run.line().rsplit_once('\n').unwrap();
     assert_eq!(said, "said");
     let last: serde_json::Value = serde_json::from_str(last).unwrap();
-    assert_eq!(last["schema"], "herma.run/1");
+    assert_eq!(last["schema"], "herma.run/2");
     assert_eq!((&last["exit_code"], &last["signal"]), (&129.into(), &1.into()));
     assert_eq!(last["step"]["state"], "changed");
     assert_eq!(last["step"]["files"][0]["path"], "a.txt");
@@ -203,15 +206,15 @@ fn a_run_that_was_killed_is_open_until_the_next_step_begins() {
     let script = "echo 2 > a.txt; kill -KILL $PPID";
     let run = project.run(["run", "--", "sh", "-c", script]);
     assert_eq!(run.status.code(), None, "{run}");
-    insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        sh  run  sh -c 'echo 2 > a.txt; kill -KILL $PPID'  [open]");
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"s1  [TIME]  [AGE]        sh  run  sh -c 'echo 2 > a.txt; kill -KILL $PPID'  [open]");
     let later = project.run(["run", "--", "sh", "-c", "echo 3 > a.txt"]).success();
     assert!(!later.error_text().contains("at the same time"), "{later}");
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
-    2  [TIME]  [AGE]        sh  run  sh -c 'echo 3 > a.txt'  (1 file, +1/-1)
-    1  [TIME]  [AGE]        sh  run  sh -c 'echo 2 > a.txt; kill -KILL $PPID'  [end unknown]
+     3  [TIME]  [AGE]        sh  run  sh -c 'echo 3 > a.txt'  (1 file, +1/-1)
+    s1  [TIME]  [AGE]        sh  run  sh -c 'echo 2 > a.txt; kill -KILL $PPID'  [end unknown]
     ");
     // Nothing of what it may have done reaches over the next one.
-    project.run(["undo", "2"]).success();
+    project.run(["undo", "3"]).success();
     assert_eq!(project.read("a.txt"), "2\n");
 }
 
@@ -231,7 +234,7 @@ fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_i
     let said = "3 files outside checkpoints changed: .env removed, app.sqlite removed, secrets.yaml removed";
     let run = project.run(["run", "--", "sh", "-c", script]).success();
     let words = run.error_text();
-    assert!(words.contains("Step 1 changed nothing that checkpoints hold."), "{run}");
+    assert!(words.contains("Step 2 changed nothing that checkpoints hold."), "{run}");
     assert!(words.contains(said), "{run}");
     let steps = project.run(["steps"]).success();
     assert!(steps.text().contains(said), "{steps}");
@@ -240,12 +243,12 @@ fn a_command_that_destroys_what_checkpoints_leave_out_is_listed_and_undo_names_i
     assert_eq!(listed["steps"][0]["outside"][0]["path"], ".env");
 
     for arguments in [
-        &["undo", "1"][..],
-        &["undo", "1", "--dry-run"],
+        &["undo", "2"][..],
+        &["undo", "2", "--dry-run"],
         &["undo"],
         &["undo", "--dry-run"],
-        &["restore", "@"],
-        &["restore", "@", "--all", "--dry-run"],
+        &["restore", "1"],
+        &["restore", "1", "--all", "--dry-run"],
     ] {
         let undone = project.run(arguments).code(3);
         assert!(undone.error_text().contains(said), "{arguments:?}: {undone}");
@@ -266,16 +269,15 @@ fn an_undo_says_that_it_is_older_than_a_command_that_nobody_looked_at_everywhere
     project.run(["save"]).success();
     let script = "echo broken > node_modules/x/index.js";
     let run = project.run(["run", "--", "sh", "-c", script]).success();
-    let said =
-        "Step 1 changed nothing that checkpoints hold; 1 left-out directory was not looked into.";
+    let said = "The command changed nothing that checkpoints hold; 1 left-out directory was not looked into.";
     assert!(run.error_text().contains(said), "{run}");
     let planned = json(&project.run(["undo", "--dry-run", "--json"]).success());
-    assert_eq!(planned["passed"]["step"], 1);
+    assert_eq!(planned["passed"]["step"], "s1");
     let undone = project.run(["undo"]).success();
-    let said = "Step 1, the last one, changed nothing that checkpoints hold (1 left-out directory was not looked into): this undoes what came before it.";
+    let said = "The last step changed nothing that checkpoints hold (1 left-out directory was not looked into): this undoes what came before it.";
     assert!(undone.error_text().contains(said), "{undone}");
     let again = project.run(["redo"]).success();
-    assert!(!again.error_text().contains("Step 1"), "{again}");
+    assert!(!again.error_text().contains("The last step"), "{again}");
 }
 
 #[test]
@@ -288,7 +290,8 @@ fn an_undo_says_that_it_is_older_than_a_command_that_only_made_a_left_out_file()
     let script = "echo K > .env";
     project.run(["run", "--", "sh", "-c", script]).success();
     let undone = project.run(["undo"]).success();
-    let said = "Step 1, the last one, changed nothing that checkpoints hold: this undoes what came before it.";
+    let said =
+        "The last step changed nothing that checkpoints hold: this undoes what came before it.";
     assert!(undone.error_text().contains(said), "{undone}");
 }
 

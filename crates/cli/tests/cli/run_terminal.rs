@@ -32,7 +32,7 @@ fn control_c_ends_the_command_and_what_it_did_is_saved() {
     shell.control('c');
     // Impatience does not keep the end from being saved.
     shell.control('c');
-    shell.wait_for_next("Step 1 changed 1 file, +");
+    shell.wait_for_next("Step 2 changed 1 file, +");
     shell.wait_for_next("> ");
     shell.answer("echo co''de $?");
     shell.wait_for_next("code 130");
@@ -56,7 +56,7 @@ fn a_command_that_lives_through_control_c_is_waited_for() {
         shell.control('c');
         shell.wait_for_next(caught);
     }
-    shell.wait_for_next("Step 1 changed nothing.");
+    shell.wait_for_next("The command changed nothing.");
     shell.wait_for_next("> ");
     shell.answer("echo co''de $?");
     shell.wait_for_next("code 5");
@@ -82,7 +82,7 @@ fn control_z_stops_both_and_both_go_on() {
         shell.wait_for_next("run -- tee a.txt");
     }
     shell.end_input();
-    shell.wait_for_next("Step 1 changed 1 file, +3/-1:");
+    shell.wait_for_next("Step 2 changed 1 file, +3/-1:");
     shell.answer("exit 0");
     let _ = shell.finish();
     assert_eq!(project.read("a.txt"), "uno\ndue\ntre\n");
@@ -98,7 +98,7 @@ fn a_command_that_stops_itself_gives_the_shell_back() {
     shell.wait_for_next("topped");
     bring_back(&mut shell);
     shell.wait_for_next("went-on");
-    shell.wait_for_next("Step 1 changed nothing.");
+    shell.wait_for_next("The command changed nothing.");
     shell.wait_for_next("> ");
     shell.answer("echo co''de $?");
     shell.wait_for_next("code 6");
@@ -115,7 +115,7 @@ fn a_terminal_is_a_terminal_for_the_command() {
     let output = terminal.finish().success();
     // On a busy machine the saving is shown before.
     let said = output.text();
-    assert!(said.ends_with("all three\nStep 1 changed nothing.\n"), "{said}");
+    assert!(said.ends_with("all three\nThe command changed nothing.\n"), "{said}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn being_told_to_end_is_passed_on_and_the_end_is_still_noted() {
     shell.wait_for_next("> ");
     let script = "trap \"echo 2 > a.txt; exit 7\" TERM; kill $PPID; while :; do sleep 0.1; done";
     shell.answer(&format!("$PROGRAM run -- sh -c '{script}'; echo co''de $?"));
-    shell.wait_for_next("Step 1 changed 1 file, +1/-1:");
+    shell.wait_for_next("Step 2 changed 1 file, +1/-1:");
     shell.wait_for_next("code 7");
     shell.answer("exit 0");
     let _ = shell.finish();

@@ -20,7 +20,7 @@ fn a_save_is_listed_with_its_reason_and_can_be_named() {
     project.run(["name", "@", "before-refactor"]).success();
     project.run(["pin", "before-refactor"]).success();
     let list = project.run(["list"]).success();
-    assert!(list.text().contains("[pinned] [before-refactor]"), "{list}");
+    assert!(list.text().contains("[before-refactor] [pinned]"), "{list}");
     project.run(["unname", "before-refactor"]).success();
     project.run(["show", "before-refactor"]).code(10);
 }
@@ -33,6 +33,29 @@ fn saving_twice_without_a_change_makes_one_checkpoint() {
     let again = project.run(["save"]).success();
     assert!(again.error_text().starts_with("Nothing changed since checkpoint 1 ("), "{again}");
     assert_eq!(json(&project.run(["save", "--json"]).success())["is_new"], false);
+}
+
+#[test]
+fn the_first_save_of_a_project_tells_a_person_what_to_type_when_something_breaks() {
+    let env = test_env();
+    let advice = "`herma undo` undoes the last change";
+    let save = |project: &str, options: &[&str]| {
+        let project = env.work_dir(project);
+        project.write("a.txt", &format!("{options:?} {:?}", std::time::Instant::now()));
+        project.in_terminal([&["save"], options].concat()).finish().success()
+    };
+    let first = save("first", &[]);
+    assert_eq!(first.text().lines().count(), 2, "{first}");
+    assert!(first.text().lines().all(|line| line.len() <= 80), "{first}");
+    assert!(first.text().contains(advice), "{first}");
+    assert!(!save("first", &[]).text().contains(advice));
+    env.work_dir("first").run(["drop", "1-2", "--yes"]).success();
+    assert!(!save("first", &[]).text().contains(advice), "once is enough");
+    // Programs and those who want it quiet are told nothing.
+    assert!(!save("quiet", &["--quiet"]).text().contains(advice));
+    assert!(!save("json", &["--json"]).text().contains(advice));
+    let script = env.work_dir("script").files([("a.txt", "one\n")]).run(["save"]).success();
+    assert!(!script.error_text().contains(advice), "{script}");
 }
 
 #[test]
@@ -90,6 +113,11 @@ fn one_damaged_checkpoint_is_named_and_the_others_stay_usable() {
     let of_project = std::fs::read_dir(refs).unwrap().next().unwrap().unwrap();
     let newest = of_project.path().join("00000002");
     std::fs::write(newest, "0123456789012345678901234567890123456789\n").unwrap();
+    project.run(["list"]).success();
+    project.run(["checkpoints", "verify"]).code(12);
+    // The roll knew better.
+    let own = env.store().join("herma/projects").join(of_project.file_name());
+    std::fs::remove_file(own.join("roll")).unwrap();
 
     let listed = project.run(["list"]).code(12);
     assert!(listed.text().contains("first"), "{listed}");
@@ -129,11 +157,19 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
     let text = shown.text();
     assert!(text.contains("    new.txt (a GitHub token in line 3)\n"), "{text}");
     assert!(text.contains("    old.txt (a GitHub token in line 2)\n"), "{text}");
+    assert!(text.contains("old.txt changed; it looks like a secret and is not shown."), "{text}");
     let left_out = &json(&json_text)["left_out"];
     assert_eq!(left_out[0]["reason"], "secret-content");
     assert_eq!(left_out[0]["secret"]["kind"], "github-token");
     assert_eq!(left_out[0]["secret"]["line"], 3);
     assert_eq!(left_out[1]["reason"], "saved-secret");
+
+    // Nor when it goes again.
+    project.write("old.txt", "clean\n");
+    project.run(["save"]).code(3);
+    let shown = project.run(["show"]).success();
+    assert!(!shown.to_string().contains(&secret[12..]), "{shown}");
+    project.write("old.txt", &format!("clean\n{secret}\n"));
 
     project.write(".hermaignore", "!new.txt\n!old.txt\n");
     project.run(["save"]).success();

@@ -22,19 +22,19 @@ fn one_process_begins_a_step_and_another_ends_it() {
         "a.txt",
     ];
     let begun = project.run(arguments).success();
-    assert_eq!((begun.text(), begun.error_text()), ("1\n", ""));
+    assert_eq!((begun.text(), begun.error_text()), ("s1\n", ""));
     project.write("a.txt", "one\ntwo\n");
     project.write("b/c.txt", "new\n");
     insta::assert_snapshot!(project.run(["step", "end", "--call", "toolu_1"]).success(), @"
     ------- stderr -------
-    Step 1 changed 2 files, +2/-0:
+    Step 2 changed 2 files, +2/-0:
       a.txt
       b/c.txt
-    `herma undo 1` undoes only this and keeps later edits.
+    `herma undo 2` undoes only this and keeps later edits.
     ");
-    insta::assert_snapshot!(project.run(["step", "end", "1"]).code(1), @"
+    insta::assert_snapshot!(project.run(["step", "end", "s1"]).code(1), @"
     ------- stderr -------
-    Error: step 1 has ended already
+    Error: step s1 has ended already
     Hint: `herma steps --all` shows the steps of this project.
     [exit status: 1]
     ");
@@ -45,7 +45,7 @@ fn one_process_begins_a_step_and_another_ends_it() {
     [exit status: 10]
     ");
     project.run(["step", "end"]).code(2);
-    insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        claude  Edit  a.txt  (2 files, +2/-0)");
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"2  [TIME]  [AGE]        claude  Edit  a.txt  (2 files, +2/-0)");
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn a_step_nobody_ended_is_open_until_the_next_turn() {
         .run(["step", "begin", "--session", "s-1", "--tool", "Bash", "--command", "make"])
         .success();
     project.write("a.txt", "two\n");
-    insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        claude  Bash  make  [open]");
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"s1  [TIME]  [AGE]        claude  Bash  make  [open]");
     let step = &json(&project.run(["steps", "--json"]).success())["steps"][0];
     assert_eq!((&step["turn"], &step["prompt"]), (&json!("1"), &json!("fix it")));
     project.run(["turn", "begin", "--session", "s-1"]).success();
-    insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        claude  Bash  make  [end unknown]");
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"s1  [TIME]  [AGE]        claude  Bash  make  [end unknown]");
     insta::assert_snapshot!(project.run(["turn", "end", "--session", "s-1"]).success(), @"
     ------- stderr -------
     Turn 2 of session s-1 is over.
@@ -85,27 +85,27 @@ fn what_overlaps_says_so_at_both_ends_and_in_the_list() {
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     project.run(["step", "begin", "--agent", "one"]).success();
     insta::assert_snapshot!(project.run(["step", "begin", "--agent", "two", "--prompt", "do\nit"]).success(), @"
-    2
+    s2
     ------- stderr -------
-    Under way at the same time: 1. What changes meanwhile cannot be attributed to one of them.
+    Under way at the same time: s1. What changes meanwhile cannot be attributed to one of them.
     ");
     project.write("a.txt", "two\n");
-    insta::assert_snapshot!(project.run(["step", "end", "2"]).success(), @"
+    insta::assert_snapshot!(project.run(["step", "end", "s2"]).success(), @"
     ------- stderr -------
     Step 2 changed 1 file, +1/-1:
       a.txt
-    Under way at the same time: 1. Some of this may not be step 2's.
+    Under way at the same time: s1. Some of this may not be step 2's.
     `herma undo 2` undoes only this and keeps later edits.
     ");
     project.chmod("a.txt", 0o600);
-    project.run(["step", "end", "1"]).success();
-    project.run(["step", "begin", "--within", "1"]).success();
+    project.run(["step", "end", "s1"]).success();
+    project.run(["step", "begin", "--within", "s1"]).success();
     project.chmod("a.txt", 0o640);
-    project.run(["step", "end", "3"]).success();
+    project.run(["step", "end", "s3"]).success();
     insta::assert_snapshot!(project.run(["steps"]).success(), @"
-    3  [TIME]  [AGE]        unnamed  (permissions or empty directories)
-    2  [TIME]  [AGE]        two      do  (1 file, +1/-1) [overlaps 1]
-    1  [TIME]  [AGE]        one      (1 file, +1/-1) [overlaps 2]
+    4  [TIME]  [AGE]        unnamed  (permissions or empty directories)
+    2  [TIME]  [AGE]        two      do  (1 file, +1/-1) [overlaps 3]
+    3  [TIME]  [AGE]        one      (1 file, +1/-1) [overlaps 2]
     ");
 }
 
@@ -131,13 +131,13 @@ fn steps_are_chosen_by_agent_session_turn_and_time() {
         let numbers = steps.iter().map(|step| step["number"].as_u64().unwrap());
         numbers.collect::<Vec<_>>()
     };
-    assert_eq!(numbers(&[]), [3, 2, 1]);
-    assert_eq!(numbers(&["-n", "2"]), [3, 2]);
-    assert_eq!(numbers(&["--agent", "claude"]), [2, 1]);
-    assert_eq!(numbers(&["--session", "s-2"]), [3]);
-    assert_eq!(numbers(&["--session", "s-1", "--turn"]), [2]);
-    assert_eq!(numbers(&["--turn", "1"]), [3, 1]);
-    assert_eq!(numbers(&["--since", "1h"]), [3, 2, 1]);
+    assert_eq!(numbers(&[]), [4, 3, 2]);
+    assert_eq!(numbers(&["-n", "2"]), [4, 3]);
+    assert_eq!(numbers(&["--agent", "claude"]), [3, 2]);
+    assert_eq!(numbers(&["--session", "s-2"]), [4]);
+    assert_eq!(numbers(&["--session", "s-1", "--turn"]), [3]);
+    assert_eq!(numbers(&["--turn", "1"]), [4, 2]);
+    assert_eq!(numbers(&["--since", "1h"]), [4, 3, 2]);
     assert_eq!(numbers(&["--since", "0s", "--agent", "nobody"]), [0; 0]);
     project.run(["steps", "--since", "tomorrow"]).code(2);
 }
@@ -150,7 +150,7 @@ fn restores_are_listed_as_herma_s_own_steps() {
     project.write("a.txt", "two\n");
     project.write("b.txt", "two\n");
     project.run(["restore", "@", "a.txt"]).success();
-    insta::assert_snapshot!(project.run(["steps"]).success(), @"1  [TIME]  [AGE]        herma  restore  to [ID]: a.txt  (1 file, +1/-1)");
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"3  [TIME]  [AGE]        herma  restore  brought back a.txt from 1  (1 file, +1/-1)");
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn records_and_json_hold_everything_exactly() {
         .run(["step", "begin", "--agent", "a\tb", "--tool", "Bash", "--command", command])
         .success();
     project.write("a.txt", "two\n");
-    let ended = json(&project.run(["step", "end", "1", "--json"]).success());
-    assert_eq!(ended["schema"], "herma.step-end/2");
+    let ended = json(&project.run(["step", "end", "s1", "--json"]).success());
+    assert_eq!(ended["schema"], "herma.step-end/3");
     assert_eq!(ended["is_new"], true);
     let step = &ended["step"];
     assert_eq!((&step["kind"], &step["state"]), (&json!("tool"), &json!("changed")));
@@ -174,17 +174,17 @@ fn records_and_json_hold_everything_exactly() {
 
     let records = project.run(["steps", "-z"]).success();
     let fields: Vec<&str> = records.text().trim_end_matches('\0').split('\t').collect();
-    assert_eq!(fields[..3], ["1", "tool", "changed"]);
+    assert_eq!(fields[..3], ["2", "tool", "changed"]);
     assert_eq!(fields[4..8], ["1", "1", "1", "1"]);
     assert_eq!(fields[8..], ["", "a\\tb", "Bash", command]);
     let line = project.run(["steps"]).success();
     assert!(!line.text().contains('\u{1b}') && !line.text().contains("second"), "{line}");
 
     let begun = json(&project.run(["step", "begin", "--json"]).success());
-    assert_eq!(begun["schema"], "herma.step-begin/2");
+    assert_eq!(begun["schema"], "herma.step-begin/3");
     assert_eq!(begun["step"]["state"], "open");
     assert_eq!((&begun["is_new"], &begun["beside"]), (&json!(false), &json!([])));
-    let unknown = json(&project.run(["step", "end", "2", "--unknown", "--json"]).success());
+    let unknown = json(&project.run(["step", "end", "s2", "--unknown", "--json"]).success());
     assert_eq!(unknown["step"]["state"], "unknown");
     assert_eq!(unknown["checkpoint"], json!(null));
 }
@@ -199,5 +199,5 @@ fn a_project_without_steps_says_what_to_type() {
     Hint: `herma run -- COMMAND` runs a command as a step.
     ");
     let listed = json(&project.run(["steps", "--json"]).success());
-    assert_eq!((&listed["schema"], &listed["steps"]), (&json!("herma.steps/1"), &json!([])));
+    assert_eq!((&listed["schema"], &listed["steps"]), (&json!("herma.steps/2"), &json!([])));
 }

@@ -51,7 +51,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     let env = test_env();
     let project = three_authors(&env);
     let before = project.tree();
-    insta::assert_snapshot!(project.run(["undo", "1", "--dry-run"]).success(), @"
+    insta::assert_snapshot!(project.run(["undo", "2", "--dry-run"]).success(), @"
     diff --git a/code.txt b/code.txt
     index [ID]..67a519e 100644
     --- a/code.txt
@@ -69,32 +69,29 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
       code.txt
     Kept, changed by other steps:
       code.txt
-      made.txt
-    1 change would undo step 1. Nothing was changed.
+    Undoing step 2 would change 1 path. Nothing was changed.
     ");
     herma_testkit::tree::assert_same(&before, &project.tree(), "a dry run changes nothing");
-    insta::assert_snapshot!(project.run(["undo", "1"]).success(), @"
+    insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     write  code.txt
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
     Kept, changed by other steps:
       code.txt
-      made.txt
-    Undid step 1: 1 file written, 0 deleted.
-    `herma undo` brings back the state from before.
+    Undid step 2: 1 file written, 0 deleted.
+    `herma undo` brings it back.
     ");
     assert_eq!(project.read("code.txt"), lines(&[(10, "CODEX"), (17, "PERSON")]));
     project.run(["undo"]).success();
     herma_testkit::tree::assert_same(&before, &project.tree(), "taken back itself");
     project.run(["redo"]).success();
-    insta::assert_snapshot!(project.run(["undo", "1"]).success(), @"
+    insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
     Kept, changed by other steps:
       code.txt
-      made.txt
     Nothing to undo.
     ");
     env.fsck();
@@ -105,13 +102,13 @@ fn steps_are_chosen_by_agent_session_turn_time_and_number() {
     let without_codex = lines(&[(3, "CLAUDE"), (17, "PERSON")]);
     let only_person = lines(&[(17, "PERSON")]);
     let cases: [(&[&str], &str); 9] = [
-        (&["undo", "2"], &without_codex),
+        (&["undo", "3"], &without_codex),
         (&["undo", "--session", "s-2"], &without_codex),
         (&["undo", "--only-agent", "codex"], &without_codex),
         (&["undo", "--turn"], &without_codex),
         (&["restore", "--session", "s-2"], &without_codex),
         (&["restore", "start", "--only-agent", "codex"], &without_codex),
-        (&["undo", "1-2"], &only_person),
+        (&["undo", "2-3"], &only_person),
         (&["undo", "--since", "1h"], &only_person),
         (&["restore", "start"], &only_person),
     ];
@@ -160,7 +157,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
-    2 changes would undo steps 1 and 2. Nothing was changed.
+    Restoring checkpoint 1 would change 2 paths. Nothing was changed.
     ");
     insta::assert_snapshot!(project.run(["restore", "@-2"]).success(), @"
     write  code.txt
@@ -168,13 +165,13 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
-    Undid steps 1 and 2: 1 file written, 1 deleted.
-    `herma undo` brings back the state from before.
+    Restored checkpoint 1: 1 file written, 1 deleted.
+    `herma undo` brings it back.
     ");
     assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
     assert!(!project.exists("made.txt"));
     project.run(["undo"]).success();
-    project.run(["restore", "@-4", "--all"]).success();
+    project.run(["restore", "1", "--all"]).success();
     assert_eq!(project.read("code.txt"), lines(&[]));
 }
 
@@ -190,33 +187,33 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     );
     let mixed = lines(&[(3, "CLAUDE AND ME"), (12, "TWELVE")]);
     project.write("code.txt", &mixed);
-    insta::assert_snapshot!(project.run(["undo", "1"]).code(3), @"
+    insta::assert_snapshot!(project.run(["undo", "2"]).code(3), @"
     ------- stderr -------
     Kept, edited by hand since:
       code.txt
     Warning: 1 conflict left as it is:
       code.txt: the same lines were changed since
     Hint: `--conflicts=ours|theirs|markers` decides them.
-    Step 1 was not undone: code.txt stays as it is.
+    Step 2 was not undone: code.txt stays as it is.
     [exit status: 3]
     ");
     assert_eq!(project.read("code.txt"), mixed);
-    let answer = json(&project.run(["undo", "1", "--dry-run", "--json"]).code(3));
-    assert_eq!(answer["schema"], "herma.take-back/2");
+    let answer = json(&project.run(["undo", "2", "--dry-run", "--json"]).code(3));
+    assert_eq!(answer["schema"], "herma.take-back/3");
     assert_eq!(answer["conflicts"][0]["why"], "text");
     assert_eq!(answer["conflicts"][0]["decided"], "left");
     assert_eq!(answer["changes"], json!([]));
     assert_eq!(answer["by_hand"][0]["path"], "code.txt");
     let decide = |how: &str| {
         project.write("code.txt", &mixed);
-        project.run(["undo", "1", &format!("--conflicts={how}")]).success();
+        project.run(["undo", "2", &format!("--conflicts={how}")]).success();
         project.read("code.txt")
     };
     assert_eq!(decide("ours"), lines(&[(3, "CLAUDE AND ME")]));
     assert_eq!(decide("theirs"), lines(&[]));
     assert_eq!(
         decide("markers"),
-        lines(&[(3, "<<<<<<< now\nCLAUDE AND ME\n=======\nline 3\n>>>>>>> taken back")])
+        lines(&[(3, "<<<<<<< now\nCLAUDE AND ME\n=======\nline 3\n>>>>>>> undone")])
     );
 }
 
@@ -232,7 +229,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
     let now = lines(&[(3, "MINE"), (12, "THREE")]);
     let third = [("config.py", now.as_str()), ("other.txt", "3\n")];
     step(&project, &claude, &third);
-    insta::assert_snapshot!(project.run(["undo", "1", "3"]).code(3), @"
+    insta::assert_snapshot!(project.run(["undo", "2", "5"]).code(3), @"
     write  other.txt
     ------- stderr -------
     Kept, edited by hand since:
@@ -242,21 +239,21 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
     Warning: 1 conflict left as it is:
       config.py: the same lines were changed since
     Hint: `--conflicts=ours|theirs|markers` decides them.
-    Undid a part of step 3: 1 file written, 0 deleted.
-    Step 1 was not undone: config.py stays as it is.
-    Step 3 was undone in part: config.py stays as it is.
-    `herma undo` brings back the state from before.
+    Undid a part of step 5: 1 file written, 0 deleted.
+    Step 2 was not undone: config.py stays as it is.
+    Step 5 was undone in part: config.py stays as it is.
+    `herma undo` brings it back.
     [exit status: 3]
     ");
     assert_eq!(project.read("config.py"), now);
     assert_eq!(project.read("other.txt"), "2\n");
     project.run(["undo"]).success();
-    let answer = json(&project.run(["undo", "1", "3", "--json"]).code(3));
+    let answer = json(&project.run(["undo", "2", "5", "--json"]).code(3));
     assert_eq!(answer["outcomes"][0]["outcome"], "not-undone");
     assert_eq!(answer["outcomes"][0]["left"][0]["path"], "config.py");
     assert_eq!(answer["outcomes"][1]["outcome"], "partly");
     project.run(["undo"]).success();
-    project.run(["undo", "1", "3", "--conflicts=ours"]).success();
+    project.run(["undo", "2", "5", "--conflicts=ours"]).success();
     assert_eq!(project.read("config.py"), lines(&[(3, "MINE")]));
 }
 
@@ -267,10 +264,17 @@ fn what_is_no_step_is_refused_and_nothing_changes() {
     let before = project.tree();
     insta::assert_snapshot!(project.run(["undo", "9"]).code(10), @"
     ------- stderr -------
-    Error: there is no step 9
+    Error: there is no checkpoint 9; the nearest: 3
     Nothing was changed.
-    Hint: `herma steps --all` shows the steps of this project.
+    Hint: `herma list` shows the checkpoints of this project.
     [exit status: 10]
+    ");
+    insta::assert_snapshot!(project.run(["undo", "1"]).code(2), @"
+    ------- stderr -------
+    Error: checkpoint 1 is a saved state and not a step: there is nothing to undo
+    Nothing was changed.
+    Hint: `herma show 1` shows it; `herma restore 1` goes back to it.
+    [exit status: 2]
     ");
     insta::assert_snapshot!(project.run(["undo", "--session", "s-9"]).code(10), @"
     ------- stderr -------
@@ -284,7 +288,7 @@ fn what_is_no_step_is_refused_and_nothing_changes() {
         project.run(["undo", bad]).code(2);
     }
     project.run(["undo", "--since", "tomorrow"]).code(2);
-    project.run(["undo", "1", "--conflicts=maybe"]).code(2);
+    project.run(["undo", "2", "--conflicts=maybe"]).code(2);
     project.run(["restore", "--all", "--session", "s-1"]).code(2);
     herma_testkit::tree::assert_same(&before, &project.tree(), "nothing was changed");
 }
@@ -294,11 +298,43 @@ fn paths_limit_what_is_taken_back() {
     let env = test_env();
     let project = three_authors(&env);
     project.run(["name", "@-2", "start"]).success();
-    project.run(["undo", "2", "--", "made.txt"]).success();
+    project.run(["undo", "3", "--", "made.txt"]).success();
     assert!(!project.exists("made.txt"));
     assert!(project.read("code.txt").contains("CODEX"));
     project.run(["undo"]).success();
     project.run(["restore", "start", "--keep", "made.txt"]).success();
     assert!(project.exists("made.txt"));
     assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
+}
+
+#[test]
+fn what_is_undone_of_a_prompt_is_said_and_nothing_more() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    project.run(["save", "-m", "start"]).success();
+    let prompt = ["turn", "begin", "--session", "s-1", "--agent", "claude", "--prompt", "tidy up"];
+    project.run(prompt).success();
+    for path in ["a.txt", "b.txt"] {
+        step(&project, &["--agent", "claude", "--session", "s-1"], &[(path, "two\n")]);
+    }
+    project.run(["turn", "end", "--session", "s-1"]).success();
+    let said = |arguments: &[&str]| project.run(arguments).success().error_text().to_owned();
+    let cases: [(&[&str], &str); 7] = [
+        (&["undo", "--dry-run"], "Undoing \"tidy up\" (steps 2 and 3) would change 2 paths."),
+        (&["undo", "--step"], "Undid step 3: 1 file written"),
+        (&["redo"], "Redid \"tidy up\" (step 3): 1 file written"),
+        (&["undo", "a.txt"], "Undid \"tidy up\" (steps 2 and 3) in a.txt: 1 file written"),
+        (&["redo"], "Redid"),
+        (&["undo"], "Undid \"tidy up\" (steps 2 and 3): 2 files written"),
+        (&["undo", "2"], "Nothing to undo."),
+    ];
+    for (arguments, expected) in cases {
+        let said = said(arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+    let nothing = project.run(["undo", "a.txt"]).code(1);
+    assert!(nothing.error_text().contains("nothing to undo in a.txt"), "{nothing}");
+    // A restore is named by the checkpoint it went to.
+    let restored = said(&["restore", "3", "a.txt"]);
+    assert!(restored.contains("Restored checkpoint 3"), "{restored}");
 }

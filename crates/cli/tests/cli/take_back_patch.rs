@@ -39,15 +39,15 @@ fn chosen_hunks_are_taken_back_and_the_others_stay() {
     let project = env.work_dir("project");
     let far = lines(&[(2, "TWO"), (18, "EIGHTEEN")]);
     let cases: [(&[&str], &str, String); 8] = [
-        (&["undo", "1", "--patch"], "y\nn\n", lines(&[(18, "EIGHTEEN")])),
-        (&["undo", "1", "--patch"], "n\ny\n", lines(&[(2, "TWO")])),
-        (&["undo", "1", "-p"], "a\n", lines(&[])),
-        (&["undo", "1", "-p"], "d\n", far.clone()),
-        (&["undo", "1", "-p"], "y\nq\n", lines(&[(18, "EIGHTEEN")])),
-        (&["undo", "1", "-p"], "?\nj\ny\nn\n", lines(&[(2, "TWO")])),
-        (&["undo", "1", "-p"], "y\nk\nn\ny\n", lines(&[(2, "TWO")])),
+        (&["undo", "2", "--patch"], "y\nn\n", lines(&[(18, "EIGHTEEN")])),
+        (&["undo", "2", "--patch"], "n\ny\n", lines(&[(2, "TWO")])),
+        (&["undo", "2", "-p"], "a\n", lines(&[])),
+        (&["undo", "2", "-p"], "d\n", far.clone()),
+        (&["undo", "2", "-p"], "y\nq\n", lines(&[(18, "EIGHTEEN")])),
+        (&["undo", "2", "-p"], "?\nj\ny\nn\n", lines(&[(2, "TWO")])),
+        (&["undo", "2", "-p"], "y\nk\nn\ny\n", lines(&[(2, "TWO")])),
         // The end of the input is no answer.
-        (&["undo", "1", "-p"], "", far.clone()),
+        (&["undo", "2", "-p"], "", far.clone()),
     ];
     project.write("code.txt", &lines(&[]));
     step(&project, &["--agent", "claude"], &[("code.txt", &far)]);
@@ -71,7 +71,7 @@ fn a_hunk_is_split_and_whole_files_are_asked_about() {
     project.remove("gone.txt");
     project.run(["step", "end", &number]).success();
     // code.txt: split, first part yes, second no; gone.txt comes back; made.txt stays.
-    let said = answer(&env, &project, &["undo", "1", "-p"], "s\ny\nn\ny\nn\n");
+    let said = answer(&env, &project, &["undo", "2", "-p"], "s\ny\nn\ny\nn\n");
     assert_eq!(project.read("code.txt"), lines(&[(7, "SEVEN")]), "{said}");
     assert!(project.exists("gone.txt"), "{said}");
     assert!(project.exists("made.txt"), "{said}");
@@ -87,8 +87,8 @@ fn a_restore_without_steps_is_chosen_from_as_well() {
     let said = answer(&env, &project, &["restore", "@", "-p"], "y\nn\n");
     insta::assert_snapshot!(herma_testkit::output::redact::redact(&said, &[]), @"
     code.txt
-    (1/2) Undo this hunk [y,n,q,a,d,j,k,?]? (2/2) Undo this hunk [y,n,q,a,d,j,k,?]? Undid what changed since: 1 file written, 0 deleted.
-    `herma undo` brings back the state from before.
+    (1/2) Undo this hunk [y,n,q,a,d,j,k,?]? (2/2) Undo this hunk [y,n,q,a,d,j,k,?]? Restored a part of checkpoint 1: 1 file written, 0 deleted.
+    `herma undo` brings it back.
     @@ -1,5 +1,5 @@
      line 1
     -TWO

@@ -274,11 +274,11 @@ fn what_was_edited_by_hand_stays_when_the_conversation_goes_back() {
     let (home, project) = conversation(&env);
     let begun = project.run(["step", "begin", "--json"]).success();
     project.write("by-agent.txt", "agent\n");
-    let number = json(&begun)["step"]["number"].to_string();
-    project.run(["step", "end", &number]).success();
+    let handle = json(&begun)["step"]["handle"].clone();
+    project.run(["step", "end", handle.as_str().unwrap()]).success();
     project.write("a.txt", "by hand\n");
     let back = json(&project.run([&REWIND[..], &["--json"]].concat()).success());
-    assert_eq!(back["schema"], "herma.take-back/2", "{back}");
+    assert_eq!(back["schema"], "herma.take-back/3", "{back}");
     assert_eq!(back["transcript"]["messages_cut"], 3, "{back}");
     assert!(!project.path().join("by-agent.txt").exists());
     // Nothing is left to take back; the conversation goes back alone, and comes back alone.

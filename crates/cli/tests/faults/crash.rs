@@ -114,7 +114,7 @@ fn the_end_of_a_step_that_is_remembered_once_it_was_said_to_be() {
         let open = engine.project(project.path()).expect("a project");
         let steps = open.steps(&StepChoice::default()).expect("steps");
         let is_known = steps.iter().any(|listed| {
-            listed.step.number == 1 && matches!(listed.step.end, StepEnd::Changed(..))
+            listed.step.handle == 1 && matches!(listed.step.end, StepEnd::Changed(..))
         });
         need(is_known || !cut.is_acknowledged, || format!("the step is forgotten: {steps:?}"))?;
         check(&scene, &engine, cut)

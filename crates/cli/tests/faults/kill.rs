@@ -36,6 +36,13 @@ fn a_restore_over_unsaved_changes() {
 }
 
 #[test]
+fn a_restore_of_some_files() {
+    let scene = Scene::restore_of_files();
+    sweep("restore of files", &scene, Fault::Kill, 2);
+    sweep("restore of files", &scene, Fault::KillAfter, 5);
+}
+
+#[test]
 fn an_undo() {
     die_everywhere("undo", &Scene::undo());
 }

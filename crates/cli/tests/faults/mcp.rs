@@ -38,7 +38,7 @@ fn requests(scene: &Scene) -> String {
     let asked = [
         (SAVE, "herma_save", json!({"root": root, "reason": "by a client"})),
         (RESTORE, "herma_restore", json!({"root": root, "checkpoint": oldest, "all": true})),
-        (UNDO, "herma_undo", json!({"root": root})),
+        (UNDO, "herma_undo", json!({"root": root, "last_prompt": true})),
         (STEP, "herma_step_begin", json!({"root": root, "tool": "shell"})),
     ];
     asked.map(|(id, tool, arguments)| line(id, tool, &arguments)).concat()

@@ -32,16 +32,30 @@ fn disturb(name: &str, scene: &Scene, stride: u64, check: &dyn Fn(&Outcome) -> b
     disturbed.everywhere(stride);
 }
 
-/// The states of all steps, by number.
+/// The states of all steps, by handle.
 #[track_caller]
-fn states(project: &WorkDir<'_>) -> Vec<(u64, String)> {
+fn states(project: &WorkDir<'_>) -> Vec<(String, String)> {
     let listed = json(&project.run(["steps", "--all", "--json"]).success());
     let steps = listed["steps"].as_array().expect("a list").iter();
-    let state = |step: &serde_json::Value| {
-        let state = step["state"].as_str().expect("a state").to_owned();
-        (step["number"].as_u64().expect("a number"), state)
-    };
-    steps.map(state).collect()
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    steps.map(|step| (text(&step["handle"]), text(&step["state"]))).collect()
+}
+
+/// The numbers that checkpoints have.
+#[track_caller]
+fn numbers_given(project: &WorkDir<'_>) -> Vec<u64> {
+    let listed = json(&project.run(["list", "--json"]).success());
+    let listed = listed["checkpoints"].as_array().expect("a list").iter();
+    listed.map(|checkpoint| checkpoint["number"].as_u64().expect("a number")).collect()
+}
+
+/// Ends a step that changed something, and returns its number.
+#[track_caller]
+fn end_step(project: &WorkDir<'_>, handle: &str) -> String {
+    let ended = json(&project.run(["step", "end", handle, "--json"]).success());
+    let number = ended["step"]["number"].as_u64().expect("it has a number by now");
+    assert!(numbers_given(project).iter().all(|given| *given <= number), "the newest: {number}");
+    number.to_string()
 }
 
 #[test]
@@ -50,18 +64,20 @@ fn the_beginning_of_a_step() {
     disturb("step begin", &scene, 2, &|outcome| {
         let known = states(&scene.project());
         if succeeded(outcome) {
-            assert_eq!(known, [(1, "open".to_owned())], "the step that was said to have begun");
+            let begun = ("s1".to_owned(), "open".to_owned());
+            assert_eq!(known, [begun], "the step that was said to have begun");
         }
         assert!(known.len() < 2, "{known:?}");
         if !known.is_empty() {
-            scene.project().run(["step", "end", "1"]).success();
+            scene.project().run(["step", "end", "s1"]).success();
         }
         let again = json(&scene.run_again().success());
-        let number = again["step"]["number"].as_u64().expect("a number");
-        assert!(known.iter().all(|(other, _)| *other < number), "a number of its own");
+        let handle = again["step"]["handle"].as_str().expect("a handle").to_owned();
+        assert!(known.iter().all(|(other, _)| *other != handle), "a handle of its own");
         scene.project().write("b.txt", "by the agent\n");
-        let number = number.to_string();
-        scene.project().run(["step", "end", &number]).success();
+        let given = numbers_given(&scene.project());
+        let number = end_step(&scene.project(), &handle);
+        assert!(given.iter().all(|other| other.to_string() != number), "a number of its own");
         scene.project().run(["undo", &number]).success();
         assert_same(&second(), &scene.project().tree(), "only the step is taken back");
         true
@@ -74,7 +90,7 @@ fn the_end_of_a_step() {
     disturb("step end", &scene, 2, &|outcome| {
         let known = states(&scene.project());
         let state = match &known[..] {
-            [(1, state)] => state.as_str(),
+            [(handle, state)] if handle == "s1" => state.as_str(),
             other => panic!("not the one step there is: {other:?}"),
         };
         if succeeded(outcome) {
@@ -92,7 +108,10 @@ fn the_end_of_a_step() {
             }
             other => panic!("an unforeseen state: {other}"),
         }
-        scene.project().run(["undo", "1"]).success();
+        let listed = json(&scene.project().run(["steps", "--json"]).success());
+        let number = listed["steps"][0]["number"].as_u64().expect("it has a number by now");
+        assert!(numbers_given(&scene.project()).contains(&number), "of a checkpoint: {number}");
+        scene.project().run(["undo", &number.to_string()]).success();
         assert_same(&first(), &scene.project().tree(), "taken back");
         true
     });

@@ -102,8 +102,8 @@ impl Scene {
         }
         let listed = json(&self.project().run(["list", "--json"]).success());
         let listed = listed["checkpoints"].as_array().expect("a list");
-        assert_eq!(listed[2]["names"], serde_json::json!(["good"]));
-        assert_eq!(listed[1]["pinned"], true);
+        assert_eq!(listed[4]["names"], serde_json::json!(["good"]));
+        assert_eq!(listed[3]["pinned"], true);
         let tip = self.env.git(["for-each-ref", "--format=%(objectname)", "refs/hermes"]).success();
         assert_eq!(tip.line(), id_of(&listed[0]));
         for id in contents {

@@ -119,6 +119,15 @@ pub(super) fn third() -> Tree {
     tree
 }
 
+/// The same with some files of the first state.
+pub(super) fn third_with_files_of_first() -> Tree {
+    let (mut tree, first) = (third(), first());
+    for path in ["a.txt", "link"] {
+        tree.insert(path, first.0[path.as_bytes()].clone());
+    }
+    tree
+}
+
 impl Scene {
     /// A new user's machine: no home, no store.
     pub(super) fn first_save() -> Self {
@@ -139,6 +148,11 @@ impl Scene {
     /// A restore of the oldest checkpoint.
     pub(super) fn restore() -> Self {
         MIXED.restore()
+    }
+
+    /// A restore of some files of it.
+    pub(super) fn restore_of_files() -> Self {
+        MIXED.restore_of_files()
     }
 
     /// An undo of such a restore.
@@ -270,8 +284,8 @@ impl Scene {
         for id in scene.listed().into_iter().rev() {
             if !scene.saved.iter().any(|(known, _)| *known == id) {
                 let stored = scene.env.archive_tree(&id);
-                let mut states =
-                    [shape.first, shape.second, shape.third].into_iter().map(|state| state());
+                let states = [shape.first, shape.second, shape.third].into_iter();
+                let mut states = states.map(|state| state()).chain(history.iter().cloned());
                 let tree = states.find(|tree| tree.as_git() == stored);
                 scene.saved.push((id, tree.expect("one of the states there were")));
             }

@@ -232,6 +232,13 @@ impl Shape {
         self.moving(|_| (), &["restore", "@-1"], self.back(false, "undo"))
     }
 
+    /// A restore of some files of it.
+    pub(super) fn restore_of_files(self) -> Scene {
+        let to = scene::third_with_files_of_first;
+        let some = Transaction { to, ..self.back(false, "undo") };
+        self.moving(|_| (), &["restore", "@-1", "a.txt", "link"], some)
+    }
+
     /// An undo of such a restore.
     pub(super) fn undo(self) -> Scene {
         let prepare = |project: &WorkDir<'_>| {

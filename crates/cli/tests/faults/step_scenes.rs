@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use herma_core::engine::NoProgress;
 use herma_core::error::Error;
-use herma_core::steps::{StepChoice, StepKind, StepStart};
+use herma_core::steps::{StepChoice, StepId, StepKind, StepStart};
 use herma_core::types::clock::{FixedClock, Timestamp};
 use herma_core::{
     Clock, Engine, EngineOptions, Project, RelPath, Settings, Spec, TakeBack, WhichStep,
@@ -50,10 +50,10 @@ fn work(home: &Path, project: &WorkDir<'_>, after: &Tree) {
     let engine = engine(home);
     let open = engine.project(project.path()).expect("a project");
     let begun = open.begin_step(StepKind::Tool, StepStart::default(), &NoProgress);
-    let number = begun.expect("a step begins").step.number;
+    let step = begun.expect("a step begins").step.id();
     second().write(project.path());
-    let ended = open.end_step(&WhichStep::Number(number), &NoProgress);
-    assert_eq!(ended.expect("a step ends").step.number, 1);
+    let ended = open.end_step(&WhichStep::Id(step), &NoProgress);
+    assert_eq!(ended.expect("a step ends").step.number, Some(2));
     after.write(project.path());
 }
 
@@ -79,13 +79,13 @@ impl Scene {
             project.run(["step", "begin"]).success();
             second().write(project.path());
         };
-        let args = ["step", "end", "1", "--json"];
+        let args = ["step", "end", "s1", "--json"];
         Self::prepared(&[first()], &first(), prepare, &args, Action::Save)
     }
 
     /// An undo of a step, after a person edited files.
     pub(super) fn undo_step() -> Self {
-        Self::with_step(&["undo", "1"], worked, kept)
+        Self::with_step(&["undo", "2"], worked, kept)
     }
 
     /// A restore that keeps a person's edits.
@@ -106,7 +106,7 @@ pub(super) fn check_step(scene: &Scene) {
     };
     let project = scene.project();
     let asked = TakeBack {
-        steps: StepChoice { numbers: vec![1], ..StepChoice::default() },
+        steps: StepChoice { ids: vec![StepId::Number(2)], ..StepChoice::default() },
         ..TakeBack::default()
     };
     let engine = engine(&scene.env.home());
@@ -128,7 +128,7 @@ pub(super) fn check_step(scene: &Scene) {
         project.run(["undo"]).success();
     }
     let plan = plan().expect("the step is remembered");
-    assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![1], Vec::new()));
+    assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![StepId::Number(2)], Vec::new()));
     scene.run_again().success();
     let to = (transaction.to)();
     assert_same(&to, &project.tree(), "taken back, then done after all");

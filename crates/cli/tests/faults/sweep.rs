@@ -13,8 +13,10 @@ use super::scene::{Action, Scene, Transaction, without_temporary};
 use super::step_scenes::check_step;
 use super::{assert_sound, json};
 
-/// So many calls belong to the end of a restore.
-const LAST_CALLS: u64 = 16;
+/// So many calls belong to the end of a restore: it is noted, its journal is closed, and it gets its number.
+const LAST_CALLS: u64 = 70;
+/// Of these, one in so many is visited at least.
+const STRIDE_AT_THE_END: usize = 4;
 /// How a command ends that a signal asked to stop.
 const INTERRUPTED: i32 = 130;
 
@@ -69,8 +71,8 @@ fn visit(name: &str, scene: &Scene, fault: Fault, positions: &dyn Fn(&Outcome) -
     disturbed.visit(fault, plain.count, &positions(plain));
 }
 
-/// Which calls are visited: for a short write all writes. Where steps are known, a move is noted at the very
-/// end, just before its journal is closed, and each call there counts.
+/// Which calls are visited: for a short write all writes. Where steps are known, a move is noted and numbered
+/// at the very end, and more calls there count.
 fn positions(scene: &Scene, fault: Fault, plain: &Outcome, stride: usize) -> BTreeSet<u64> {
     let count = plain.count;
     if fault == Fault::ShortWrite {
@@ -81,6 +83,7 @@ fn positions(scene: &Scene, fault: Fault, plain: &Outcome, stride: usize) -> BTr
         _ => 0,
     };
     let last = count.saturating_sub(end) + 1..=count;
+    let last = last.step_by(stride.min(STRIDE_AT_THE_END));
     Faults::positions(count).step_by(stride).chain(last).collect()
 }
 
@@ -221,14 +224,13 @@ fn check_restore(scene: &Scene, outcome: &Outcome, succeeded: bool, transaction:
     };
     if interrupted {
         then(&["restore", "--continue"], &to, "finished");
-        then(
-            &[if transaction.is_taken_back { "undo" } else { transaction.other_way }],
-            &from,
-            "finished, then back",
-        );
+        let back = if transaction.is_taken_back { "undo" } else { transaction.other_way };
+        then(&[back], &from, "finished, then back");
         scene.reset_to(&stash);
         then(&["undo"], &from, "reversed");
         then(&["redo"], &to, "reversed, then redone");
+        // It was made as what it was: an undo that is made after all is one that a redo takes back.
+        then(&[back], &from, "reversed, redone, then back");
         scene.reset_to(&stash);
         return;
     }

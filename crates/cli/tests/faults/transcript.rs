@@ -72,6 +72,13 @@ fn is_interrupted(project: &WorkDir<'_>) -> bool {
     says
 }
 
+/// Are files on their way?
+fn are_files_half_way(env: &TestEnv) -> bool {
+    let projects = std::fs::read_dir(env.store().join("herma/projects")).unwrap();
+    let mut directories = projects.map(|entry| entry.unwrap().path());
+    directories.any(|directory| directory.join("journal").exists())
+}
+
 /// A move from one state to the other, and the command that is disturbed in it.
 pub(super) struct Course {
     args: &'static [&'static str],
@@ -100,7 +107,7 @@ pub(super) fn check(env: &TestEnv, project: &WorkDir<'_>, course: &Course, at: &
     let then = |args: &[&str], expected: &State| {
         let output = project.run(args);
         assert_eq!(output.status.code(), Some(0), "{at}, {args:?}: {output}");
-        assert_eq!(state(env, project), *expected, "{at}, {args:?}");
+        assert_eq!(state(env, project), *expected, "{at}, {args:?}: {output}");
         assert!(!is_interrupted(project), "{at}, {args:?}");
     };
     if is_interrupted(project) && course.turns_around {
@@ -149,6 +156,7 @@ fn die_everywhere(course: &Course) {
         let killed = project.faults(REWIND).run(Fault::Kill, at);
         assert!(killed.hit.is_some(), "{killed:?}");
         assert!(is_interrupted(&project));
+        assert_eq!(are_files_half_way(&env), per_cent == KILLED_AT[0], "killed elsewhere");
         copy(env.root(), template.path());
     }
     reset(template.path());
@@ -227,7 +235,7 @@ fn a_redo_with_its_conversation() {
 }
 
 /// While the files are on their way, and when the conversation is due.
-const KILLED_AT: [u64; 2] = [55, 85];
+const KILLED_AT: [u64; 2] = [45, 85];
 
 #[test]
 fn going_on_with_an_interrupted_one() {

@@ -102,9 +102,9 @@ pub(crate) fn render_marker(now: f64) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests/clock.rs"]
+#[path = "tests/clock/trust.rs"]
 mod clock_tests;
 
 #[cfg(test)]
-#[path = "tests/marker.rs"]
+#[path = "tests/clock/marker.rs"]
 mod marker_tests;

@@ -6,11 +6,10 @@ use herma_fs::publish::Durability;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use herma_fs::Dir;
+use herma_fs::{Dir, FileKind};
 use herma_store::error::StoreError;
 use herma_store::gc::mark::Walk;
 use herma_store::objects::ObjectError;
-use herma_store::refs::roll;
 use herma_store::refs::scheme::{
     checkpoint_ref, extra_ref, mirror_ref, name_ref, pin_ref, stray_extras,
 };
@@ -27,8 +26,7 @@ use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::{Error, Result};
 use crate::records::step::log::StepLog;
-use crate::records::step::{Step, log, marks};
-use crate::save::unsettled;
+use crate::records::step::{Step, log};
 use crate::types::address::Spec;
 use crate::types::checkpoint::Checkpoint;
 
@@ -80,7 +78,7 @@ impl Engine {
         let last_resort = now.last_resort().map(|last| last.map(|c| c.id));
         let is_still = |dropped: &&Dropped| {
             let mut found = now.checkpoints.iter();
-            let found = found.find(|c| (c.sequence, c.id) == (dropped.sequence, dropped.id));
+            let found = found.find(|c| (c.number, c.id) == (dropped.number, dropped.id));
             let may = match dropped.rule {
                 Rule::Orphan => now.presence.is_gone(),
                 _ => !last_resort.contains(&Some(dropped.id)),
@@ -95,8 +93,8 @@ impl Engine {
         let is_empty = now.checkpoints.is_empty();
         let is_left = drops.len() < now.checkpoints.len() || (is_empty && !now.presence.is_gone());
         if !drops.is_empty() {
-            let sequences = drops.iter().map(|dropped| dropped.sequence).collect();
-            cut(store, &History::load(store, project)?, &sequences)?;
+            let numbers = drops.iter().map(|dropped| dropped.number).collect();
+            cut(store, &History::load(store, project)?, &numbers)?;
         }
         if !is_left {
             forget(store, project)?;
@@ -209,7 +207,7 @@ pub(crate) fn in_words(error: &Error) -> String {
 }
 
 /// Removes what the store knows about a project that has no checkpoint left. Its lock file stays: somebody
-/// may be about to lock it.
+/// may be about to lock it. So does its next number: were its directory made again, none is given twice.
 fn forget(store: &OpenStore, project: &ProjectId) -> Result<()> {
     if let Ok(dir) = store.dirs.store().open_dir("projects") {
         dir.remove_if_there(format!("{project}.json").as_str())?;
@@ -219,14 +217,21 @@ fn forget(store: &OpenStore, project: &ProjectId) -> Result<()> {
     }
     let projects = &store.dirs.for_writing()?.projects;
     if let Ok(dir) = projects.open_dir(project.as_str()) {
-        for name in
-            ["stat-cache", "undo", "journal", "rewritten", roll::FILE, unsettled::FILE, marks::FILE]
-        {
-            dir.remove_if_there(name)?;
+        empty_but(&dir, &[b"lock", log::DIR.to_bytes()])?;
+        if let Ok(steps) = dir.open_dir(log::DIR) {
+            empty_but(&steps, &[log::NEXT.as_bytes()])?;
         }
-        match dir.remove_tree(log::DIR) {
-            Err(e) if !e.is_not_found() => return Err(e.into()),
-            _ => {}
+    }
+    Ok(())
+}
+
+/// Removes all from a directory but these.
+fn empty_but(dir: &Dir, kept: &[&[u8]]) -> Result<()> {
+    for entry in dir.entries()?.iter().filter(|entry| !kept.contains(&entry.name.to_bytes())) {
+        if dir.stat(entry.name.as_c_str())?.kind == FileKind::Directory {
+            dir.remove_tree(&entry.name)?;
+        } else {
+            dir.remove_if_there(entry.name.as_c_str())?;
         }
     }
     Ok(())

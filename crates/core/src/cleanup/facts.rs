@@ -73,7 +73,7 @@ impl ProjectFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointFacts {
     /// Its number.
-    pub sequence: u64,
+    pub number: u64,
     /// Its place in the project's order; the highest is the newest.
     pub place: i64,
     /// Its commit.
@@ -177,7 +177,7 @@ pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
         let extra = message.as_ref().and_then(|message| message.extra);
         prompts.push(message.and_then(|message| OfPrompt::of(message.facts)));
         CheckpointFacts {
-            sequence: entry.number,
+            number: entry.number,
             place: entry.place,
             id: entry.id,
             time,
@@ -249,17 +249,18 @@ fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>> {
     ids.extend(undo.past.last());
     ids.extend(undo.future.last());
     ids.extend(undo.position);
+    ids.extend(undo.reversed.map(|moved| moved.target));
     if let Some(journal) = journal {
         ids.extend([journal.safety, journal.target]);
     }
     if let Some(state) = own_state(store, id)? {
         let log = StepLog::open(&state)?;
-        let open = open_steps(&log, log.next_number())?;
+        let open = open_steps(&log, log.next_handle())?;
         ids.extend(open.iter().map(|step| step.before.checkpoint));
     }
     Ok(ids)
 }
 
 #[cfg(test)]
-#[path = "tests/prompts.rs"]
+#[path = "tests/facts/prompts.rs"]
 mod prompts_tests;

@@ -7,21 +7,20 @@
 //! wrote. Nothing goes at all while refs are lost (`repair::lost_refs`).
 //!
 //! * deciding: `facts`, `presence` (was a project deleted?), `clock` (can it be believed?), `rules`, `bytes`
-//!   with `holdings` (what is free when one goes), `plan`, `notes` (what a person should know)
+//!   with `bytes/holdings` (what is free when one goes), `plan`, `notes` (what a person should know)
 //! * doing: `execute`, `room`, `clear` (everything goes)
 //! * `due`: when it is time, without anybody asking
 //!
-//! A rule drops only what its limit demands. Order comes from sequence numbers; times are used for age, for thinning
+//! A rule drops only what its limit demands. Order comes from numbers; times are used for age, for thinning
 //! and to weigh projects against each other, and only while [`clock`] finds the clock plausible. A clock that jumped
 //! costs one cycle of cleaning, never a checkpoint.
 
-mod bytes;
+pub(crate) mod bytes;
 pub(crate) mod clear;
 pub(crate) mod clock;
 pub(crate) mod due;
 pub(crate) mod execute;
 pub(crate) mod facts;
-pub(crate) mod holdings;
 pub(crate) mod notes;
 pub(crate) mod plan;
 pub(crate) mod presence;
@@ -31,7 +30,7 @@ mod rules;
 pub use clock::Trust;
 
 #[cfg(test)]
-#[path = "tests/clock_jumps.rs"]
+#[path = "tests/clock/jumps.rs"]
 mod clock_jumps;
 #[cfg(test)]
 #[path = "tests/properties.rs"]
@@ -43,6 +42,7 @@ mod testing;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use bytes::holdings::Lengths;
 pub use clear::{CheckpointCounts, Cleared};
 pub use due::CleaningRecord;
 use execute::{forget_steps, in_words, note_missing, put_right};
@@ -50,7 +50,6 @@ pub use facts::{CheckpointFacts, ProjectFacts, StoreFacts};
 use herma_store::ProjectId;
 use herma_store::gc::{Collected, Thoroughness, trash};
 use herma_store::layout::StoreDirs;
-use holdings::Lengths;
 pub use notes::{Held, Note, Over, Protection};
 pub use plan::{Dropped, ForgottenProject, Limits, Orphans, Plan, Rule, plan};
 pub use presence::{Doubt, Presence};

@@ -194,5 +194,5 @@ fn size(bytes: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests/notes.rs"]
+#[path = "tests/plan/notes.rs"]
 mod notes_tests;

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use herma_store::{ObjectId, ProjectId};
 
+use super::bytes::holdings::Shares;
 use super::clock::{AHEAD, Trust, trust};
 use super::facts::{CheckpointFacts, ProjectFacts, StoreFacts};
-use super::holdings::Shares;
 use super::notes::{Note, Over, Protection};
 use super::{bytes, rules};
 use crate::error::Result;
@@ -108,7 +108,7 @@ pub struct Dropped {
     /// Whose it is.
     pub project: ProjectId,
     /// Its place in the project's order.
-    pub sequence: u64,
+    pub number: u64,
     /// Its commit.
     pub id: ObjectId,
     /// The rule that drops it.
@@ -161,11 +161,11 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Orphan => "the project was deleted",
-            Self::Stale => "the project was not used for a long time",
+            Self::Stale => "the project was not saved for longer than `retention_days`",
             Self::Thinned => "the older history is thinned out",
-            Self::Count => "the project has too many checkpoints",
-            Self::TotalSize => "the store is over its size limit",
-            Self::FreeDisk => "the disk is nearly full",
+            Self::Count => "the project has more than `max_snapshots`",
+            Self::TotalSize => "the store is larger than `max_total_size_mb`",
+            Self::FreeDisk => "the disk has less room than `min_free_disk_mb`",
         })
     }
 }
@@ -203,7 +203,7 @@ fn drops<'a>(project: &'a ProjectDraft<'_>) -> impl Iterator<Item = Dropped> + '
     project.checkpoints.iter().filter_map(|checkpoint| {
         Some(Dropped {
             project: project.facts.id.clone(),
-            sequence: checkpoint.facts.sequence,
+            number: checkpoint.facts.number,
             id: checkpoint.facts.id,
             rule: checkpoint.dropped?,
         })
@@ -374,9 +374,9 @@ impl<'a> ProjectDraft<'a> {
 }
 
 #[cfg(test)]
-#[path = "tests/limits.rs"]
+#[path = "tests/plan/limits.rs"]
 mod limits_tests;
 
 #[cfg(test)]
-#[path = "tests/plan.rs"]
+#[path = "tests/plan/plan.rs"]
 mod plan_tests;

@@ -207,5 +207,5 @@ fn unreadable(error: herma_fs::Error) -> Doubt {
 }
 
 #[cfg(test)]
-#[path = "tests/presence.rs"]
+#[path = "tests/facts/presence.rs"]
 mod presence_tests;

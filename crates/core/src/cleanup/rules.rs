@@ -313,25 +313,25 @@ fn same(a: f64, b: f64, start: f64, length: f64) -> bool {
 }
 
 #[cfg(test)]
-#[path = "tests/protect.rs"]
+#[path = "tests/rules/protect.rs"]
 mod protect_tests;
 
 #[cfg(test)]
-#[path = "tests/orphans.rs"]
+#[path = "tests/rules/orphans.rs"]
 mod orphans_tests;
 
 #[cfg(test)]
-#[path = "tests/age.rs"]
+#[path = "tests/rules/age.rs"]
 mod age_tests;
 
 #[cfg(test)]
-#[path = "tests/reach.rs"]
+#[path = "tests/rules/reach.rs"]
 mod reach_tests;
 
 #[cfg(test)]
-#[path = "tests/count.rs"]
+#[path = "tests/rules/count.rs"]
 mod count_tests;
 
 #[cfg(test)]
-#[path = "tests/thinning.rs"]
+#[path = "tests/rules/thinning.rs"]
 mod thinning_tests;

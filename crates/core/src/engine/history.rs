@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
 use herma_store::error::StoreError;
+use herma_store::in_parallel::in_parallel;
 use herma_store::layout::StoreDirs;
 use herma_store::object::commit::Commit;
 use herma_store::objects::{ObjectError, Objects};
@@ -23,11 +24,14 @@ use crate::engine::open::{OpenStore, own_state_in};
 use crate::error::{Error, Result};
 use crate::records::order::Order;
 use crate::records::step::log::StepLog;
-use crate::types::address::{Spec, When, parse_id};
+use crate::types::address::{BadSpec, NOW, Spec, When, parse_id};
 use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
 use crate::types::clock::Timestamp;
 use crate::types::message;
 use crate::types::message::Message;
+
+/// So many checkpoints are read on two threads.
+const MANY_CHECKPOINTS: usize = 64;
 
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;
@@ -192,6 +196,9 @@ impl History {
         if let Ok(named) = self.find_name(text, store) {
             return Ok(named);
         }
+        if text == NOW {
+            return Err(BadSpec::Present.into());
+        }
         let prefix = parse_id(text);
         let is_it = |entry: &&Entry| {
             prefix.as_ref().is_some_and(|prefix| entry.id.to_hex().starts_with(prefix))
@@ -272,12 +279,13 @@ impl History {
         let labels = Labels::load(store, &self.project)?;
         let mut listed = Listed { count: self.entries.len(), ..Listed::default() };
         let mut oldest_read = i64::MIN;
+        let mut wanted = self.read_newest(most, store, &labels).into_iter();
         for entry in self.entries.iter().rev() {
             let is_wanted = listed.checkpoints.len() < most;
             if !is_wanted && matches!(store.objects.contains(&entry.id), Ok(true)) {
                 continue;
             }
-            match read(store, entry, &labels) {
+            match wanted.next().unwrap_or_else(|| read(store, entry, &labels)) {
                 Ok(checkpoint) if is_wanted => {
                     oldest_read = checkpoint.place;
                     listed.checkpoints.push(checkpoint);
@@ -306,6 +314,25 @@ impl History {
         broken.sort_unstable();
         listed.damaged.extend(broken.into_iter().map(broken_ref));
         Ok(listed)
+    }
+
+    /// Reads so many of the newest, on two threads if they are many.
+    fn read_newest(
+        &self,
+        most: usize,
+        store: &OpenStore,
+        labels: &Labels,
+    ) -> Vec<Result<Checkpoint>> {
+        let newest: Vec<&Entry> = self.entries.iter().rev().take(most).collect();
+        let read_all = |entries: &[&Entry]| -> Vec<_> {
+            entries.iter().map(|entry| read(store, entry, labels)).collect()
+        };
+        if newest.len() < MANY_CHECKPOINTS {
+            return read_all(&newest);
+        }
+        let (here, aside) = newest.split_at(newest.len() / 2);
+        let (aside, here) = in_parallel(|| read_all(aside), || read_all(here));
+        here.into_iter().chain(aside).collect()
     }
 
     /// Checkpoints that cannot be read, newest first, and refs that name nothing.

@@ -3,7 +3,7 @@
 use crate::engine::Project;
 use crate::engine::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,8 +120,18 @@ impl Engine {
     /// Opens the store for writing, making it if need be.
     pub(crate) fn open_for_writing(&self) -> Result<OpenStore> {
         let stamp = stamp(&self.options.clock.now());
-        let store = self.hold_current(|| layout::create_or_open(&self.base(), &stamp).map(Some))?;
+        let store = self.hold_current(|| layout::create_or_open(&self.base(), &stamp).map(Some));
+        let store = store.map_err(|error| self.for_want_of_home(error))?;
         store.ok_or_else(|| Error::NoStore(self.store_dir()))
+    }
+
+    /// A store that could not be made is not lost: perhaps there is no place for it.
+    fn for_want_of_home(&self, error: Error) -> Error {
+        let path = self.base().parent().map_or_else(PathBuf::new, Path::to_owned);
+        match Dir::ensure_path(&path) {
+            Err(source) => Error::HomeNotMade { path, source },
+            Ok(_) => error,
+        }
     }
 
     /// Opens the store and takes its lock, again if it was cleared in between.
@@ -273,15 +283,24 @@ impl Operation<'_> {
         if history.entries.is_empty() {
             return Err(Error::NoCheckpoints { root: self.root.clone() });
         }
+        if let Spec::Before(number) = *spec {
+            history.find(&Spec::Number(number), &self.store, self.clock().now())?;
+            return self.before(number)?.ok_or(Error::NothingBefore { number });
+        }
         match history.find(spec, &self.store, self.clock().now()) {
             Err(e @ Error::NotFound { .. }) => Err(self.rewritten_as(spec).unwrap_or(e)),
+            Err(e @ Error::NoSuchNumber { number, .. }) => {
+                let held = self.state_of_numbered(number)?;
+                let held = held.and_then(|id| history.entries.iter().position(|at| at.id == id));
+                history.checkpoint(held.ok_or(e)?, &self.store)
+            }
             found => history.checkpoint(found?, &self.store),
         }
     }
 
     /// Finishes a purge that was interrupted before ids are told, which it is about to change. Where that
     /// cannot be done now, what there is can be read all the same.
-    fn finish_purge(&self) -> Result<()> {
+    pub(crate) fn finish_purge(&self) -> Result<()> {
         if self.store.purge_of(&self.id)?.is_some()
             && let Ok(store) = self.engine.open_for_writing()
         {

@@ -58,6 +58,8 @@ impl Project {
         progress.stage(Stage::Waiting);
         let mut operation = self.writing(progress)?;
         operation.lock = Some(self.lock(&operation.store.dirs)?);
+        // What could not be done now is done by the next one: until then old steps are called by their handles.
+        let _ = operation.number_old_steps();
         Ok(operation)
     }
 }

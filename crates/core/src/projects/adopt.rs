@@ -115,7 +115,11 @@ impl Operation<'_> {
             let before_all = || now.entries.first().map_or(0, |oldest| oldest.place - 1);
             last.map_or_else(before_all, |last| last.place)
         };
-        let steps_left = self.carry_steps(&from.id, &place_of)?;
+        let number_of = |number: u64| {
+            let theirs = theirs.entries.iter().find(|entry| entry.number == number)?;
+            now.entries.iter().find(|entry| entry.id == theirs.id).map(|entry| entry.number)
+        };
+        let steps_left = self.carry_steps(&from.id, &place_of, &number_of)?;
         // ORDER: the old project goes when nothing is left that only it has.
         forget(&self.store, &from.id)?;
         let taken = now.entries.iter().filter(|now| fresh.iter().any(|entry| entry.id == now.id));

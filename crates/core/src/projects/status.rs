@@ -6,8 +6,8 @@ use herma_store::ProjectId;
 use herma_store::gc::trash;
 
 use crate::cleanup::Presence;
+use crate::cleanup::bytes::holdings::{Lengths, ProjectCost, costs as costs_of};
 use crate::cleanup::due::CleaningRecord;
-use crate::cleanup::holdings::{Lengths, ProjectCost, costs as costs_of};
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Result;
 use crate::projects::legacy::{LegacyArchive, PreV2Project};

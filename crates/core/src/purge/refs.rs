@@ -40,12 +40,12 @@ pub(crate) fn plan_refs(
     let prefix = format!("refs/herma/{project}");
     for (name, old) in refs.list(&prefix)?.refs {
         let leaf = name.strip_prefix(&prefix).and_then(|leaf| leaf.strip_prefix('/'));
-        let Some(sequence) = leaf.and_then(number_of) else { continue };
+        let Some(number) = leaf.and_then(number_of) else { continue };
         let new = rewriter.commit(old)?;
         let named = store.objects.read_commit(&old).ok();
         let named = named.and_then(|commit| Message::parse(&commit.message).extra);
         if let (Some(named), Some(extra)) = (named, rewriter.extra_of(&new)) {
-            let name = extra_ref(project, sequence);
+            let name = extra_ref(project, number);
             if refs.read(&name).ok().flatten() == Some(named) {
                 plan(name, named, extra);
             }

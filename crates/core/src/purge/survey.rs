@@ -36,7 +36,7 @@ struct Survey<'a> {
 
 /// A checkpoint that can be read.
 struct Seen {
-    sequence: u64,
+    number: u64,
     tree: ObjectId,
 }
 
@@ -86,7 +86,7 @@ impl Survey<'_> {
                 Entry::Vacant(free) => {
                     let found =
                         at_paths(&self.store.objects, seen.tree, &paths).map_err(Error::from);
-                    match self.unless_damaged(self.own, seen.sequence, found)? {
+                    match self.unless_damaged(self.own, seen.number, found)? {
                         Some(found) => free.insert(found),
                         None => continue,
                     }
@@ -95,7 +95,7 @@ impl Survey<'_> {
             if places.is_empty() {
                 continue;
             }
-            self.going.insert((self.own.clone(), seen.sequence));
+            self.going.insert((self.own.clone(), seen.number));
             self.contents.extend(places.iter().filter_map(Place::content));
             for (path, (checkpoints, ids)) in &mut of_path {
                 let mut below =
@@ -126,7 +126,7 @@ impl Survey<'_> {
             let mut found: BTreeMap<RelPath, usize> = BTreeMap::new();
             for seen in self.readable(&project)? {
                 let places = search.below(seen.tree).map_err(Error::from);
-                let Some(places) = self.unless_damaged(&project, seen.sequence, places)? else {
+                let Some(places) = self.unless_damaged(&project, seen.number, places)? else {
                     continue;
                 };
                 let asked = |place: &&Place| {
@@ -135,7 +135,7 @@ impl Survey<'_> {
                 for place in places.iter().filter(|place| !asked(place)) {
                     *found.entry(place.path.clone()).or_default() += 1;
                     if goes {
-                        self.going.insert((project.clone(), seen.sequence));
+                        self.going.insert((project.clone(), seen.number));
                     }
                 }
             }
@@ -158,10 +158,10 @@ impl Survey<'_> {
         let history = History::load(self.store, project)?;
         let mut seen = Vec::new();
         for entry in history.entries {
-            let (sequence, id) = (entry.number, entry.id);
+            let (number, id) = (entry.number, entry.id);
             let commit = self.store.objects.read_commit(&id).map_err(Error::from);
-            let commit = self.unless_damaged(project, sequence, commit)?;
-            seen.extend(commit.map(|commit| Seen { sequence, tree: commit.tree }));
+            let commit = self.unless_damaged(project, number, commit)?;
+            seen.extend(commit.map(|commit| Seen { number, tree: commit.tree }));
         }
         self.plan.unreadable.extend(history.broken);
         Ok(seen)
@@ -171,12 +171,12 @@ impl Survey<'_> {
     fn unless_damaged<T>(
         &mut self,
         project: &ProjectId,
-        sequence: u64,
+        number: u64,
         read: Result<T>,
     ) -> Result<Option<T>> {
         match read {
             Err(e) if e.kind() == ErrorKind::Damaged => {
-                self.plan.unreadable.push(checkpoint_ref(project, sequence));
+                self.plan.unreadable.push(checkpoint_ref(project, number));
                 Ok(None)
             }
             read => read.map(Some),

@@ -9,7 +9,8 @@ use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::records::undo::{Move, UndoRecord};
+use crate::records::step::Undid;
+use crate::records::undo::{Move, Reversed, UndoRecord};
 use crate::records::{Version, encode, read_record};
 use crate::types::asked::RestoreOptions;
 
@@ -35,6 +36,9 @@ pub struct Journal {
     pub by: Move,
     /// Where they stood before it.
     pub undo: UndoRecord,
+    /// Which steps it takes back, if it is about steps.
+    #[serde(default)]
+    pub undid: Option<Undid>,
 }
 
 impl Journal {
@@ -56,6 +60,12 @@ impl Journal {
         let name = b"\"safety\":\"";
         let at = bytes.windows(name.len()).position(|seen| seen == name)? + name.len();
         ObjectId::from_hex(bytes.get(at..at + 40)?)
+    }
+
+    /// The move it is about.
+    pub(crate) fn what(&self) -> Reversed {
+        let Self { target, by, .. } = *self;
+        Reversed { target, options: self.options.clone(), by, undid: self.undid.clone() }
     }
 
     /// Makes the journal durable.
@@ -123,6 +133,7 @@ mod tests {
             },
             started: 5,
             by: Move::Redo,
+            undid: None,
             undo: UndoRecord { past: vec![ObjectId::EMPTY_TREE], ..UndoRecord::default() },
         };
         journal.write(&dir, &dir).unwrap();

@@ -14,7 +14,9 @@ use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::records::step::{TakeBackAs, Undid};
 use crate::records::{Version, encode, read_record};
+use crate::types::asked::RestoreOptions;
 
 const FILE: &str = "undo";
 /// Older states are forgotten; their checkpoints stay in the list.
@@ -46,6 +48,31 @@ pub struct UndoRecord {
     /// How many restores have come to their end: what was begun at one number and finds the next is done.
     #[serde(default)]
     pub moves: u64,
+    /// The last move, if it was interrupted and reversed: a redo makes it after all.
+    #[serde(default)]
+    pub(crate) reversed: Option<Reversed>,
+}
+
+/// A move that was interrupted and reversed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reversed {
+    /// The checkpoint it was bringing back.
+    pub(crate) target: ObjectId,
+    /// What part of it.
+    #[serde(flatten)]
+    pub(crate) options: RestoreOptions,
+    /// What it was.
+    pub(crate) by: Move,
+    /// Which steps it took back, if it was about steps.
+    pub(crate) undid: Option<Undid>,
+}
+
+impl Reversed {
+    /// Is it an undo that a redo would take back?
+    pub fn is_undo(&self) -> bool {
+        let how = self.undid.as_ref().map(|undid| undid.how);
+        self.by == Move::Undo || how == Some(TakeBackAs::Last)
+    }
 }
 
 /// How a restore moves the place where undo and redo stand.
@@ -101,12 +128,12 @@ impl UndoRecord {
         self.moved_to(before, target, result)
     }
 
-    /// The record after an interrupted restore from `before` to `target` was taken back: everything is
-    /// as before it, and redo does what it set out to do.
+    /// The record after an interrupted move from `before` was taken back: everything is as before it, and redo does what
+    /// it set out to do.
     #[must_use]
-    pub fn reversed(mut self, before: ObjectId, target: ObjectId, result: StateIds) -> Self {
-        self.future.push(target);
-        self.future.dedup();
+    pub(crate) fn reversed(mut self, before: ObjectId, moved: Reversed, result: StateIds) -> Self {
+        let target = moved.target;
+        self.reversed = Some(moved);
         self.moved_to(target, before, result)
     }
 
@@ -122,7 +149,8 @@ impl UndoRecord {
     pub(crate) fn followed(mut self, commits: &BTreeMap<ObjectId, ObjectId>) -> Self {
         let stacks = self.past.iter_mut().chain(&mut self.future);
         let single = [&mut self.position, &mut self.left, &mut self.newest];
-        for id in stacks.chain(single.into_iter().flatten()) {
+        let reversed = self.reversed.iter_mut().map(|moved| &mut moved.target);
+        for id in stacks.chain(single.into_iter().flatten()).chain(reversed) {
             *id = commits.get(id).copied().unwrap_or(*id);
         }
         self

@@ -99,8 +99,8 @@ pub(crate) fn missing_cuts(store: &OpenStore, project: &ProjectId) -> Result<Vec
     Ok(missing)
 }
 
-fn made_again(name: String, sequence: Option<u64>, id: ObjectId) -> RepairedRef {
-    RepairedRef { name, sequence, set_aside: None, recovered: Some(id) }
+fn made_again(name: String, number: Option<u64>, id: ObjectId) -> RepairedRef {
+    RepairedRef { name, number, set_aside: None, recovered: Some(id) }
 }
 
 /// Creates what a lost ref named, if it is there.
@@ -111,17 +111,15 @@ fn bring_back(store: &OpenStore, lost: LostRef, history: &History) -> Result<Vec
     let has_ref = history.entries.iter().any(|entry| entry.id == id && entry.has_ref);
     match lost.kind {
         LostKind::Everything => return whole_history(store, project),
-        LostKind::Checkpoint(sequence) if is_readable && !has_ref => {
+        LostKind::Checkpoint(number) if is_readable && !has_ref => {
             let is_free =
                 |n: &u64| refs.read(&checkpoint_ref(project, *n)).is_ok_and(|id| id.is_none());
-            let sequence = match sequence.filter(is_free) {
-                Some(sequence) => sequence,
-                None => place_for(store, history, id)?,
-            };
-            if lost.name != checkpoint_ref(project, sequence) {
+            let number = number.filter(is_free);
+            let number = number.map_or_else(|| place_for(store, history, id), Ok)?;
+            if lost.name != checkpoint_ref(project, number) {
                 roll::strike(&store.dirs, std::iter::once(lost.name.as_str()))?;
             }
-            return Ok(vec![create_checkpoint(store, project, sequence, id)?]);
+            return Ok(vec![create_checkpoint(store, project, number, id)?]);
         }
         LostKind::Label if is_readable && (has_ref || !lost.name.starts_with("refs/herma")) => {
             refs.create(&[(&lost.name, id)])?;
@@ -134,26 +132,25 @@ fn bring_back(store: &OpenStore, lost: LostRef, history: &History) -> Result<Vec
     if has_ref {
         return Ok(Vec::new());
     }
-    let LostRef { name, kind, .. } = lost;
-    let sequence = if let LostKind::Checkpoint(sequence) = kind { sequence } else { None };
-    Ok(vec![RepairedRef { name, sequence, set_aside: None, recovered: None }])
+    let number = if let LostKind::Checkpoint(number) = lost.kind { number } else { None };
+    Ok(vec![RepairedRef { name: lost.name, number, set_aside: None, recovered: None }])
 }
 
 fn create_checkpoint(
     store: &OpenStore,
     project: &ProjectId,
-    sequence: u64,
+    number: u64,
     id: ObjectId,
 ) -> Result<RepairedRef> {
     let refs = store.dirs.refs();
-    let (name, extra) = (checkpoint_ref(project, sequence), extra_ref(project, sequence));
+    let (name, extra) = (checkpoint_ref(project, number), extra_ref(project, number));
     let receipt = receipt_in(store, &id).filter(|_| refs.read(&extra).is_ok_and(|id| id.is_none()));
     // ORDER: the receipt first, as a save has it.
     if let Some(receipt) = receipt {
         refs.create(&[(&extra, receipt)])?;
     }
     refs.create(&[(&name, id)])?;
-    Ok(made_again(name, Some(sequence), id))
+    Ok(made_again(name, Some(number), id))
 }
 
 /// What a commit became if something was purged from it since.
@@ -189,5 +186,5 @@ fn whole_history(store: &OpenStore, project: &ProjectId) -> Result<Vec<RepairedR
         order.extend(chain.into_iter().rev().map(|(id, _)| id));
     }
     let numbered = (1..).zip(order);
-    numbered.map(|(sequence, id)| create_checkpoint(store, project, sequence, id)).collect()
+    numbered.map(|(number, id)| create_checkpoint(store, project, number, id)).collect()
 }

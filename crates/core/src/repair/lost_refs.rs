@@ -185,7 +185,7 @@ fn lost_by_roll(store: &OpenStore, project: &ProjectId, roll: &Roll) -> Result<V
 fn kind_of(name: &str, project: &ProjectId) -> LostKind {
     let leaf = name.strip_prefix(&format!("refs/herma/{project}/"));
     match leaf.and_then(number_of) {
-        Some(sequence) => LostKind::Checkpoint(Some(sequence)),
+        Some(number) => LostKind::Checkpoint(Some(number)),
         None => LostKind::Label,
     }
 }
@@ -204,15 +204,14 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
     let mut lost = Vec::new();
     for (name, id) in labels {
         let leaf = name.strip_prefix(&pins).and_then(|leaf| leaf.strip_prefix('/'));
-        let sequence = leaf.and_then(number_of);
+        let number = leaf.and_then(number_of);
         // A number that is taken, by whatever it is, was not lost. One whose label is gone by now was dropped.
         let is_there = history.contains(&id)
-            || sequence
-                .is_some_and(|n| !matches!(refs.read(&checkpoint_ref(project, n)), Ok(None)))
+            || number.is_some_and(|n| !matches!(refs.read(&checkpoint_ref(project, n)), Ok(None)))
             || !refs.read(&name).is_ok_and(|found| found == Some(id));
         if !is_there && !lost.iter().any(|lost: &LostRef| lost.id == id) {
-            let name = sequence.map_or(name, |sequence| checkpoint_ref(project, sequence));
-            let kind = LostKind::Checkpoint(sequence);
+            let name = number.map_or(name, |number| checkpoint_ref(project, number));
+            let kind = LostKind::Checkpoint(number);
             lost.push(LostRef { name, id, kind });
         }
     }
@@ -249,6 +248,7 @@ pub(crate) fn saved_commits(store: &OpenStore, project: &ProjectId) -> Result<Ve
     let (journal, undo) = records_of(store, project)?;
     ids.extend(journal.iter().flat_map(|journal| [journal.safety, journal.target]));
     ids.extend(undo.past.iter().chain(&undo.future).chain(&undo.position));
+    ids.extend(undo.reversed.map(|moved| moved.target));
     let mut found: Vec<(i64, ObjectId)> = Vec::new();
     for id in ids {
         if let Ok(commit) = store.objects.read_commit(&id) {

@@ -34,7 +34,7 @@ pub struct RepairedRef {
     /// Its name.
     pub name: String,
     /// The checkpoint it was the ref of, by its place in the order of saving.
-    pub sequence: Option<u64>,
+    pub number: Option<u64>,
     /// Where its file is now, relative to the store; `None` if there was none.
     pub set_aside: Option<String>,
     /// The commit, or the receipt, it names again; `None` if nobody knows which it was.
@@ -103,9 +103,8 @@ impl Repair<'_> {
         // ORDER: off the roll before it moves, as nobody reads a ref whose value the roll knows.
         roll::strike(&self.store.dirs, std::iter::once(name.as_str()))?;
         self.store.dirs.refs().update(&name, Some(named), right)?;
-        let checkpoint = checkpoint_of(name.trim_end_matches(".extra"));
-        let sequence = checkpoint.map(|(_, sequence)| sequence);
-        Ok(RepairedRef { name, sequence, set_aside: Some(set_aside), recovered: Some(right) })
+        let number = checkpoint_of(name.trim_end_matches(".extra")).map(|(_, number)| number);
+        Ok(RepairedRef { name, number, set_aside: Some(set_aside), recovered: Some(right) })
     }
 
     /// Sets the file of a ref aside, or only a copy of it. Says where it is then.
@@ -128,8 +127,8 @@ impl Repair<'_> {
         }
         let checkpoint = checkpoint_of(name);
         let mut recovered = receipt_of(store, name);
-        if let Some((project, sequence)) = &checkpoint {
-            recovered = lost_commit(store, project, *sequence)?;
+        if let Some((project, number)) = &checkpoint {
+            recovered = lost_commit(store, project, *number)?;
         }
         if recovered.is_none() {
             recovered = on_roll(store, name)?;
@@ -146,9 +145,9 @@ impl Repair<'_> {
         {
             refs.create(&[(name, id)])?;
         }
-        let sequence = checkpoint.map(|(_, sequence)| sequence);
+        let number = checkpoint.map(|(_, number)| number);
         let (name, set_aside) = (name.to_owned(), Some(aside));
-        Ok(Some(RepairedRef { name, sequence, set_aside, recovered }))
+        Ok(Some(RepairedRef { name, number, set_aside, recovered }))
     }
 
     /// What a project's new record says; `None` if there are no checkpoints to remember.
@@ -215,8 +214,8 @@ pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<
             }
             let mut right = roll.refs.get(&name).copied().filter(is_there);
             // A fast save is not on the roll before somebody settles it.
-            if let (None, Some((_, sequence))) = (right, checkpoint_of(&name)) {
-                right = lost_commit(store, project, sequence)?;
+            if let (None, Some((_, number))) = (right, checkpoint_of(&name)) {
+                right = lost_commit(store, project, number)?;
             }
             misled.extend(right.map(|right| (name, named, right)));
         }
@@ -237,8 +236,8 @@ pub(crate) fn misled_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<
 pub(crate) fn missing_candidates(store: &OpenStore) -> Result<Vec<ObjectId>> {
     let mut missing = Vec::new();
     for name in store.dirs.refs().list("refs/herma")?.broken {
-        if let Some((project, sequence)) = checkpoint_of(&name) {
-            let found = candidates(store, &project, sequence)?;
+        if let Some((project, number)) = checkpoint_of(&name) {
+            let found = candidates(store, &project, number)?;
             let is_missing = |id: &ObjectId| store.objects.read_commit(id).is_err();
             missing.extend(found.into_iter().filter(is_missing));
         }
@@ -273,8 +272,8 @@ fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
 }
 
 /// The commit that the ref of a checkpoint must have named, if something else tells.
-fn lost_commit(store: &OpenStore, project: &ProjectId, sequence: u64) -> Result<Option<ObjectId>> {
-    let extra = store.dirs.refs().read(&extra_ref(project, sequence));
+fn lost_commit(store: &OpenStore, project: &ProjectId, number: u64) -> Result<Option<ObjectId>> {
+    let extra = store.dirs.refs().read(&extra_ref(project, number));
     let Some(extra) = extra.ok().flatten() else {
         // The receipt is unique to a checkpoint; without it there is nothing to tell them apart.
         return Ok(None);
@@ -283,17 +282,17 @@ fn lost_commit(store: &OpenStore, project: &ProjectId, sequence: u64) -> Result<
         let commit = store.objects.read_commit(id);
         commit.is_ok_and(|commit| Message::parse(&commit.message).extra == Some(extra))
     };
-    Ok(candidates(store, project, sequence)?.into_iter().find(fits))
+    Ok(candidates(store, project, number)?.into_iter().find(fits))
 }
 
 /// Commits that the ref of a checkpoint may have named: its pin tells, or the checkpoint after it, or
 /// the ref Hermes reads, behind which it is found again.
-fn candidates(store: &OpenStore, project: &ProjectId, sequence: u64) -> Result<BTreeSet<ObjectId>> {
+fn candidates(store: &OpenStore, project: &ProjectId, number: u64) -> Result<BTreeSet<ObjectId>> {
     let refs = store.dirs.refs();
     let history = History::load(store, project)?;
     let mut found = BTreeSet::new();
-    found.extend(refs.read(&pin_ref(project, sequence)).ok().flatten());
-    let next = history.entries.iter().filter(|e| e.number > sequence);
+    found.extend(refs.read(&pin_ref(project, number)).ok().flatten());
+    let next = history.entries.iter().filter(|e| e.number > number);
     let next = next.min_by_key(|e| e.number);
     if let Some(next) = next.filter(|next| next.has_ref) {
         let is_cut = store.dirs.shallow().read()?.contains(&next.id);

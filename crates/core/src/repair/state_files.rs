@@ -165,7 +165,7 @@ fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool> {
         Err(e) if e.errno() == Some(herma_fs::Errno::FBIG) => Ok(false),
         // One that is gone since it was listed is none that cannot be used.
         read => Ok(read?.is_none_or(|bytes| {
-            step_record::decode(&bytes).is_some_and(|step| step.number == number)
+            step_record::decode(&bytes).is_some_and(|step| step.handle == number)
         })),
     }
 }

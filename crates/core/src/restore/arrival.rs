@@ -31,6 +31,38 @@ use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::kept::{Kept, KeptWhy};
 
+/// Where one of Herma's own moves led.
+pub(crate) struct Arrived<'m> {
+    /// The checkpoint it went to.
+    pub(crate) target: &'m Checkpoint,
+    /// The state it led to.
+    pub(crate) after: StateIds,
+    /// What part of the checkpoint was brought back.
+    pub(crate) options: &'m RestoreOptions,
+    /// What was left as it is.
+    pub(crate) kept: &'m [Kept],
+}
+
+impl Arrived<'_> {
+    /// Does the checkpoint say all there is to say about the state after it?
+    pub(crate) fn is_at_target(&self) -> bool {
+        self.has_its_files()
+            && self.kept.is_empty()
+            && *self.options == RestoreOptions::default()
+            && self.target.vouches_for_all()
+    }
+
+    /// Are the files those of the checkpoint?
+    pub(crate) fn has_its_files(&self) -> bool {
+        self.after == (self.target.tree, self.target.modes)
+    }
+
+    /// Is somebody else's work in the state after it?
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.kept.iter().any(|kept| kept.why == KeptWhy::ChangedMeanwhile)
+    }
+}
+
 /// Up to this many files are synced one by one; beyond it the file system is synced once, which was quicker for 100 files even
 /// on a disk whose `fsync` takes 0.1 ms.
 const SYNC_EACH: usize = 64;
@@ -114,7 +146,7 @@ impl Project {
 }
 
 /// The directories a plan changes, and those it changes something in.
-fn touched(plan: &Plan) -> Vec<Vec<u8>> {
+pub(crate) fn touched(plan: &Plan) -> Vec<Vec<u8>> {
     let mut found = BTreeSet::new();
     for action in &plan.actions {
         found.extend(action.path.split().map(|(parent, _)| parent));

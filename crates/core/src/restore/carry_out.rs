@@ -13,11 +13,11 @@ use herma_worktree::present::Present;
 
 use crate::engine::open::Stored;
 use crate::engine::{Project, Stage};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::records::journal::Journal;
 use crate::restore::apply::write::Writer;
 use crate::restore::apply::{Applied, Applier};
-use crate::restore::arrival::syncs_each;
+use crate::restore::arrival::{Arrived, syncs_each, touched};
 use crate::restore::plan::Prepared;
 use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
@@ -37,16 +37,21 @@ impl Operation<'_> {
         let state_dir = self.state_dir()?;
         let target = prepared.plan.target.clone();
         let token = self.token();
+        let (by, undid) = match task {
+            Task::New(by, undid) => (*by, undid.clone()),
+            Task::Finish(old) | Task::Reverse(old) => (old.by, old.undid.clone()),
+        };
         let journal = match task {
-            Task::New(by) => Journal {
+            Task::New(..) => Journal {
                 version: Version,
                 token,
                 safety: safety.checkpoint.id,
                 target: target.id,
                 options: options.clone(),
                 started: self.clock().now().seconds,
-                by: *by,
+                by,
                 undo,
+                undid,
             },
             // What was interrupted stays what it was, so that both ways stay open until one is gone.
             Task::Finish(interrupted) | Task::Reverse(interrupted) => {
@@ -76,7 +81,7 @@ impl Operation<'_> {
         let after = after?;
         let (from, to) = (journal.safety, journal.target);
         let mut record = match task {
-            Task::Reverse(_) => journal.undo.clone().reversed(from, to, after),
+            Task::Reverse(_) => journal.undo.clone().reversed(from, journal.what(), after),
             _ => journal.undo.clone().moved(journal.by, from, to, after),
         };
         (record.newest, record.order) = newest.unzip();
@@ -85,33 +90,40 @@ impl Operation<'_> {
             record.write(&herma.tmp, &state_dir)?;
             if matches!(task, Task::Reverse(_)) {
                 self.forget_move(&journal)?;
-            } else if changes_anything || matches!(task, Task::Finish(_)) {
-                // What is finished may have changed its last file before it was interrupted.
-                let newest = newest.map_or(0, |(_, place)| place);
-                self.note_move(&journal, &target, newest)?;
+                return Ok(None);
             }
-            Ok::<_, Error>(())
+            // What is finished may have changed its last file before it was interrupted.
+            let is_move = changes_anything || matches!(task, Task::Finish(_));
+            let newest = newest.map_or(0, |(_, place)| place);
+            let noted = is_move.then(|| self.note_move(&journal, &target, newest));
+            noted.transpose()
         };
-        let noted = if safety.is_new {
-            // The checkpoint it describes is published: nothing that is still to come makes it untrue.
-            let describes = safety.checkpoint.id;
-            let remember = || {
-                self.write_cache(present.cache, describes, Stored::All);
-                self.note_packs(describes);
-            };
-            in_parallel(remember, note).1
-        } else {
-            note()
-        };
-        noted?;
-        // ORDER: the journal closes last; until then the next command can finish or reverse.
-        Journal::close(&state_dir)?;
-        let mut kept = prepared.plan.kept.clone();
+        let mut kept = plan.kept.clone();
         kept.extend(applied.kept);
         kept.sort_unstable();
         kept.dedup();
+        let arrived = Arrived { target: &target, after, options: &journal.options, kept: &kept };
+        // The checkpoint it describes is published: nothing that is still to come makes it untrue.
+        let remember = |cache| {
+            self.write_cache(cache, safety.checkpoint.id, Stored::All);
+            self.note_packs(safety.checkpoint.id);
+        };
+        let mut before = Some(present.cache);
+        let noted = match before.take_if(|_| safety.is_new && arrived.is_at_target()) {
+            Some(cache) => in_parallel(|| remember(cache), note).1?,
+            None => note()?,
+        };
+        // ORDER: the journal closes last; until then the next command can finish or reverse.
+        Journal::close(&state_dir)?;
+        let number = noted.and_then(|step| {
+            self.number_move(step, &journal, &arrived, (before.as_mut(), touched(plan)))
+        });
+        if let Some(cache) = before.filter(|_| safety.is_new) {
+            remember(cache);
+        }
         Ok(Restored {
             target,
+            number,
             safety_is_new: safety.is_new,
             safety: Some(safety.checkpoint),
             lost: safety.lost,

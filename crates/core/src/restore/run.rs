@@ -20,6 +20,7 @@ use herma_worktree::tracked::LazyTracked;
 use crate::engine::history::History;
 use crate::error::{Error, ErrorKind, RestoreError, Result};
 use crate::records::journal::Journal;
+use crate::records::step::Undid;
 use crate::records::undo::Move;
 use crate::restore::plan::same_name::Asking;
 use crate::restore::plan::{Planner, Prepared, same_name};
@@ -37,6 +38,8 @@ use crate::types::kept::{Kept, KeptWhy, Lack};
 pub struct Restored {
     /// The checkpoint that was brought back.
     pub target: Checkpoint,
+    /// The number this got: that of a checkpoint of the state after it. `None` if nothing had to change.
+    pub number: Option<u64>,
     /// The checkpoint of the state before. `None` if nothing had to change, and no checkpoint holds it.
     pub safety: Option<Checkpoint>,
     /// Was that checkpoint made for this restore?
@@ -57,12 +60,19 @@ pub struct Restored {
 
 /// What a restore is for.
 pub(crate) enum Task {
-    /// It is one of its own.
-    New(Move),
+    /// It is one of its own; an undo or redo may say which move it takes back.
+    New(Move, Option<Undid>),
     /// It finishes one that was interrupted.
     Finish(Journal),
     /// It takes back one that was interrupted.
     Reverse(Journal),
+}
+
+impl Task {
+    /// Does it go to a state that somebody chose?
+    const fn is_restore(&self) -> bool {
+        matches!(self, Self::New(Move::Restore, _))
+    }
 }
 
 impl Operation<'_> {
@@ -113,7 +123,7 @@ impl Operation<'_> {
         options: &RestoreOptions,
     ) -> Result<Restored> {
         let root_made = self.make_root_again()?;
-        let task = Task::New(Move::Restore);
+        let task = Task::New(Move::Restore, None);
         let restored = self.restore_locked(target, options, &task)?;
         Ok(Restored { root_made, ..restored })
     }
@@ -199,14 +209,14 @@ impl Operation<'_> {
         let target = &self.as_it_is(&draft.history, target)?;
         let mut prepared = self.prepare(target, options, &draft.present)?;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
-        if matches!(task, Task::New(Move::Restore)) {
+        if task.is_restore() {
             prepared.check_paths()?;
             let outside = self.outside_since(target, &options.paths)?;
             prepared.plan.name_outside(outside);
         } else {
             prepared.plan.forget_left_out();
         }
-        if matches!(task, Task::New(Move::Undo)) {
+        if matches!(task, Task::New(Move::Undo, _)) {
             let outside = self.outside_of_undo(target)?;
             prepared.plan.name_outside(outside);
         }
@@ -219,7 +229,7 @@ impl Operation<'_> {
         draft.created = made.map(|action| action.path.clone()).collect();
         // Nothing to change needs no way back, and a checkpoint more would move all others down the list. An
         // undo or redo has to arrive somewhere, and what was interrupted has to be closed.
-        let is_new = matches!(task, Task::New(Move::Restore));
+        let is_new = task.is_restore();
         let (interrupted, record) = self.records()?;
         if prepared.plan.actions.is_empty()
             && is_new
@@ -290,6 +300,7 @@ fn nothing_changed(plan: Plan) -> Restored {
     kept.dedup();
     Restored {
         target: plan.target.clone(),
+        number: None,
         safety: None,
         safety_is_new: false,
         written: 0,

@@ -41,7 +41,7 @@ impl Operation<'_> {
     fn ends_a_step(&self, checkpoint: &ObjectId) -> bool {
         let Ok(Some(state)) = own_state(&self.store, &self.id) else { return false };
         let Ok(log) = StepLog::open(&state) else { return false };
-        let next = log.next_number();
+        let next = log.next_handle();
         let mut recent = (next.saturating_sub(STEPS_SEARCHED).max(1)..next).rev();
         recent.any(|number| {
             let step = log.step(number).ok().flatten();

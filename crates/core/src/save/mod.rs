@@ -221,17 +221,51 @@ impl Operation<'_> {
             ..Look::default()
         };
         let draft = self.draft_of(known, look)?;
+        let cached = draft.described.map(|described| described.checkpoint);
         let state = self.keep(draft, options, Origin::Saved)?;
         let SavedState { saved, present, .. } = state;
         let describes = saved.checkpoint.id;
-        if saved.is_new || !present.same_as_cache {
+        // The newest may have been made without a look.
+        let is_other = saved.is_new || cached != Some(describes);
+        if is_other || !present.same_as_cache {
             let stored = if saved.is_new { Stored::All } else { Stored::TreesOnly };
             self.write_cache(present.cache, describes, stored);
         }
-        if saved.is_new || is_sign_due {
+        if is_other || is_sign_due {
             self.note_packs(describes);
         }
         Ok(saved)
+    }
+
+    /// Makes a checkpoint of where one of Herma's own moves led. Looks only at what it touched: all else is as it was
+    /// `before`, and in the store. If it is not as `expected`, others were at work meanwhile: it is a state like any other.
+    pub(crate) fn save_arrived(
+        &self,
+        expected: Option<StateIds>,
+        (before, touched): (Arc<StatCache>, Vec<Vec<u8>>),
+        options: &SaveOptions,
+    ) -> Result<Checkpoint> {
+        let history = self.load_history()?;
+        let look = Look {
+            cache: Some(before),
+            only_in: Some(touched),
+            holding: self.holding(&history, &[])?,
+            ..Look::default()
+        };
+        let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
+        let present =
+            self.with_options(Some(&self.store), look, &NoProgress, |o| scan(o, &writer))?;
+        let is_its_own = Some((present.tree, present.modes)) == expected;
+        let origin = if is_its_own { Origin::Merged } else { Origin::Saved };
+        let draft = Draft {
+            is_anew: true,
+            writer,
+            history,
+            ..self.draft_of_stored(present, Vec::new(), Vec::new())?
+        };
+        let made = self.keep(draft, options, origin)?.saved.checkpoint;
+        self.note_packs_with(made.id);
+        Ok(made)
     }
 
     /// Looks at the present before it is changed, and collects what a checkpoint of it needs. Most of what

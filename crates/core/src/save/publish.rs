@@ -5,7 +5,7 @@ use crate::engine::operation::Operation;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use herma_diff::StoreSide;
+use herma_diff::{Change, StoreSide};
 use herma_fs::publish::Durability;
 use herma_store::error::StoreError;
 use herma_store::in_parallel::in_parallel;
@@ -14,7 +14,7 @@ use herma_store::object::{EntryMode, Kind, push_tree_entry};
 use herma_store::pack::write::PackWriter;
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, name_ref, number_of};
-use herma_store::{ObjectId, ProjectId};
+use herma_store::{ObjectId, ProjectId, RelPath};
 use herma_worktree::present::{Present, StateIds};
 use herma_worktree::receipt::Receipt;
 use herma_worktree::scan::same_shape::Edits;
@@ -51,6 +51,16 @@ pub(crate) struct NewState {
     edits: Option<Arc<Edits>>,
     /// Contents of the state before that were read already.
     at_hand: Arc<ReadAhead>,
+}
+
+/// A checkpoint whose state is stored already.
+#[derive(Clone, Copy)]
+struct Row {
+    tree: ObjectId,
+    modes: Option<ObjectId>,
+    extra: Option<ObjectId>,
+    changes: Option<ChangeCount>,
+    origin: Origin,
 }
 
 impl NewState {
@@ -92,16 +102,53 @@ impl Operation<'_> {
                 "the reason has {given} bytes; only its first {MAX_REASON} were kept"
             ));
         }
+        let NewState { tree, modes, .. } = *state;
+        let row = Row { tree, modes, extra: Some(extra), changes, origin };
+        let before = before.map(|(id, _)| id);
+        let saved = self.publish_row(history, before, row, writer, options)?;
+        notes.extend(saved.notes);
+        Ok(Saved { receipt: state.receipt.clone(), notes, ..saved })
+    }
+
+    /// Makes one more checkpoint of a state that has one, for what led to it again.
+    pub(crate) fn publish_again(
+        &self,
+        of: &Checkpoint,
+        options: &SaveOptions,
+        origin: Origin,
+    ) -> Result<Checkpoint> {
+        let history = self.load_history()?;
+        let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
+        let before = history.newest().map(|newest| newest.id);
+        // The count is for people: it may be missing.
+        let changes = before.and_then(|before| count_since(&self.store, before, of).ok());
+        let row = Row { tree: of.tree, modes: of.modes, extra: of.extra, changes, origin };
+        let made = self.publish_row(&history, before, row, writer, options)?.checkpoint;
+        self.note_packs_with(made.id);
+        Ok(made)
+    }
+
+    /// Writes the commit, makes all of it durable, and names it.
+    fn publish_row(
+        &self,
+        history: &History,
+        before: Option<ObjectId>,
+        row: Row,
+        writer: PackWriter<'_>,
+        options: &SaveOptions,
+    ) -> Result<Saved> {
+        let Row { tree, modes, extra, changes, origin } = row;
+        let mut notes = Vec::new();
         let now = self.clock().now();
         let message = Message {
             reason: options.reason.clone(),
             origin,
             facts: options.facts.clone(),
             changes,
-            extra: Some(extra),
+            extra,
             purged: Vec::new(),
         };
-        let commit = commit(state.tree, before.map(|(id, _)| id), &now, &message);
+        let commit = commit(tree, before, &now, &message);
         let id = writer.add(Kind::Commit, &commit.encode())?;
         // ORDER: the pack is durable before a ref names anything in it, however little the caller wants to
         // wait: a ref that a power cut leaves without its objects would be damage.
@@ -130,9 +177,9 @@ impl Operation<'_> {
             number,
             // What is new is the newest.
             place: i64::try_from(number).unwrap_or(i64::MAX),
-            tree: state.tree,
-            modes: state.modes,
-            extra: Some(extra),
+            tree,
+            modes,
+            extra,
             receipt_damaged: false,
             time: Timestamp { nanos: 0, ..now },
             reason: Message::parse(&message.encode()).reason,
@@ -143,13 +190,8 @@ impl Operation<'_> {
             pinned: false,
             purged: Vec::new(),
         };
-        Ok(Saved {
-            is_new: true,
-            receipt: state.receipt.clone(),
-            notes,
-            due: due.unwrap_or_default(),
-            ..Saved::known(checkpoint)
-        })
+        let due = due.unwrap_or_default();
+        Ok(Saved { is_new: true, notes, due, ..Saved::known(checkpoint) })
     }
 
     /// Makes a checkpoint of a state that Herma put together from the present and older ones. What the
@@ -177,7 +219,7 @@ impl Operation<'_> {
         history: &History,
         roll: &Roll,
         id: ObjectId,
-        extra: ObjectId,
+        extra: Option<ObjectId>,
         name: Option<&str>,
     ) -> Result<u64> {
         let mut refs: Vec<(String, ObjectId)> = Vec::new();
@@ -186,31 +228,32 @@ impl Operation<'_> {
             // One of ours that lost its ref gets its number back.
             let known = numbers(roll, &self.id).find(|(_, id)| *id == entry.id);
             let wanted = known.map_or(entry.number.max(after), |(number, _)| number);
-            let (mut sequence, mut is_there) = self.free_number(wanted, entry.id)?;
-            while !given.insert(sequence) {
-                (sequence, is_there) = self.free_number(sequence + 1, entry.id)?;
+            let (mut number, mut is_there) = self.free_number(wanted, entry.id)?;
+            while !given.insert(number) {
+                (number, is_there) = self.free_number(number + 1, entry.id)?;
             }
-            after = after.max(sequence + 1);
+            after = after.max(number + 1);
             if !is_there {
                 let receipt = receipt_in(&self.store, &entry.id);
-                refs.extend(receipt.map(|receipt| (extra_ref(&self.id, sequence), receipt)));
-                refs.push((checkpoint_ref(&self.id, sequence), entry.id));
+                refs.extend(receipt.map(|receipt| (extra_ref(&self.id, number), receipt)));
+                refs.push((checkpoint_ref(&self.id, number), entry.id));
             }
         }
         clear_leftover(&self.store, &refs)?;
         // A number whose ref was lost is not given again: the roll has it, and so the history.
         let first = history.next_number().max(after);
-        let (sequence, _) = self.free_number(first, ObjectId::NULL)?;
+        let (number, _) = self.free_number(first, ObjectId::NULL)?;
         // ORDER: the checkpoint's own ref is what makes it exist, so it comes last.
-        let mut own = vec![(extra_ref(&self.id, sequence), extra)];
+        let mut own = Vec::new();
+        own.extend(extra.map(|extra| (extra_ref(&self.id, number), extra)));
         own.extend(name.map(|name| (name_ref(&self.id, name), id)));
         clear_leftover(&self.store, &own)?;
         refs.append(&mut own);
-        refs.push((checkpoint_ref(&self.id, sequence), id));
+        refs.push((checkpoint_ref(&self.id, number), id));
         let refs: Vec<(&str, ObjectId)> = refs.iter().map(|(n, id)| (n.as_str(), *id)).collect();
         let refs_of_store = self.store.dirs.refs().durable(self.settings().durability);
         refs_of_store.create(&refs)?;
-        Ok(sequence)
+        Ok(number)
     }
 
     /// The first number from `first` on that no checkpoint has, or that `id` has, and whether it has it.
@@ -219,19 +262,19 @@ impl Operation<'_> {
     /// cannot be locked out. Whatever has a checkpoint's ref is one, listed or not.
     fn free_number(&self, first: u64, id: ObjectId) -> Result<(u64, bool)> {
         let refs = self.store.dirs.refs();
-        let mut sequence = first;
+        let mut number = first;
         loop {
-            let name = checkpoint_ref(&self.id, sequence);
+            let name = checkpoint_ref(&self.id, number);
             match refs.read(&name) {
-                Ok(None) => return Ok((sequence, false)),
-                Ok(Some(found)) if found == id => return Ok((sequence, true)),
-                Ok(Some(_)) => sequence += 1,
+                Ok(None) => return Ok((number, false)),
+                Ok(Some(found)) if found == id => return Ok((number, true)),
+                Ok(Some(_)) => number += 1,
                 // Torn by a power cut. It says nothing, so nothing is lost with it.
                 Err(StoreError::DamagedFile { .. }) => {
                     refs.remove_broken(&name)?;
                     // What is damaged still is something else, and no reason to try for ever.
                     if refs.read(&name)?.is_none() {
-                        return Ok((sequence, false));
+                        return Ok((number, false));
                     }
                 }
                 Err(e) => return Err(e.into()),
@@ -277,9 +320,35 @@ fn count_changes(
     count(changes, &old_side, &new_side)
 }
 
+/// How the state of a checkpoint differs from that of another one.
+fn count_since(store: &OpenStore, before: ObjectId, of: &Checkpoint) -> Result<ChangeCount> {
+    let side = StoreSide::new(&store.objects);
+    let changes = changes_between(store, (before, of.id), &[])?;
+    Ok(count(changes, &side, &side)?)
+}
+
+/// What changed between two checkpoints, within these paths.
+pub(crate) fn changes_between(
+    store: &OpenStore,
+    (before, after): (ObjectId, ObjectId),
+    paths: &[RelPath],
+) -> Result<Vec<Change>> {
+    let side = StoreSide::new(&store.objects);
+    let old = store.objects.read_commit(&before)?.tree;
+    let new = store.objects.read_commit(&after)?.tree;
+    let mut changes = herma_diff::compare(Some((&side, old)), Some((&side, new)), paths)?;
+    if may_be_foreign(&changes) {
+        let mut foreign = Foreign::default();
+        foreign.add_checkpoint(&store.objects, &before);
+        foreign.add_checkpoint(&store.objects, &after);
+        foreign.take_out(&mut changes);
+    }
+    Ok(changes)
+}
+
 /// Counts changes for people: a file that moved is one file.
 pub(crate) fn count(
-    mut changes: Vec<herma_diff::Change>,
+    mut changes: Vec<Change>,
     old: &dyn herma_diff::Side,
     new: &dyn herma_diff::Side,
 ) -> Result<ChangeCount, herma_diff::DiffError> {
@@ -327,8 +396,8 @@ fn numbers<'r>(
 ) -> impl Iterator<Item = (u64, ObjectId)> + use<'r> {
     let prefix = format!("refs/herma/{project}/");
     roll.refs.iter().filter_map(move |(name, id)| {
-        let sequence = name.strip_prefix(&prefix).and_then(number_of)?;
-        Some((sequence, *id))
+        let number = name.strip_prefix(&prefix).and_then(number_of)?;
+        Some((number, *id))
     })
 }
 

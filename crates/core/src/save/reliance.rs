@@ -97,6 +97,14 @@ impl Operation<'_> {
         drop(noted());
     }
 
+    /// Adds the pack of a checkpoint that no stat cache describes: a save has to notice when it is lost. All of the state was
+    /// there a moment ago.
+    pub(crate) fn note_packs_with(&self, made: ObjectId) {
+        let described = self.pack_sign().and_then(|sign| sign.checkpoint);
+        let held = described.filter(|_| self.is_relied_on(described));
+        self.note_packs(held.unwrap_or(made));
+    }
+
     /// Packs that were there when the sign was written, and that no collection took away since.
     fn lost_packs(&self) -> Result<Vec<String>> {
         let Some(sign) = self.pack_sign() else { return Ok(Vec::new()) };

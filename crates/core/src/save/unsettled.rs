@@ -6,6 +6,7 @@
 
 use crate::engine::operation::Operation;
 use herma_fs::publish::{Durability, write_file};
+use herma_store::refs::roll;
 
 use crate::error::Result;
 
@@ -38,6 +39,7 @@ impl Operation<'_> {
         for directory in [&own, &names, "projects"] {
             refs.sync_names(directory)?;
         }
+        roll::catch_up(&self.store.dirs, id)?;
         // ORDER: only what is on disk is forgotten here.
         state.remove_if_there(FILE)?;
         Ok(())

@@ -70,7 +70,7 @@ impl Operation<'_> {
         }
         if start.within.is_none() {
             let outer = open.iter().rev().find(|step| (call.is_outer)(step));
-            start.within = outer.map(|step| step.number);
+            start.within = outer.map(|step| step.handle);
         }
         let (step, _) = self.note_begun(&mut log, &open, StepKind::Tool, start, &before)?;
         Ok(BegunCall { step, saved, repeated: false })
@@ -87,10 +87,10 @@ impl Operation<'_> {
         Ok(saved)
     }
 
-    pub(crate) fn note_late(&self, number: u64) -> Result<()> {
+    pub(crate) fn note_late(&self, handle: u64) -> Result<()> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
-        if let Some(mut step) = log.step(number)? {
+        if let Some(mut step) = log.step(handle)? {
             step.late = true;
             let herma = self.store.dirs.for_writing()?;
             log.write(&herma.tmp, &state, &step, Durability::Cache)?;
@@ -103,7 +103,7 @@ impl Operation<'_> {
             return Ok(Vec::new());
         };
         let log = StepLog::open(&state)?;
-        open_steps(&log, log.next_number())
+        open_steps(&log, log.next_handle())
     }
 
     fn save_or_share(

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use herma_store::RelPath;
 
-use super::Step;
+use super::{Step, StepId};
 use crate::records::step::record::cut_name;
 
 /// Which steps somebody means: those that fit everything that is said. Saying nothing means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepChoice {
-    /// These numbers.
-    pub numbers: Vec<u64>,
+    /// Those that are called so.
+    pub ids: Vec<StepId>,
     /// Steps of this agent.
     pub agent: Option<String>,
     /// Steps of this session.
@@ -41,7 +41,13 @@ impl StepChoice {
         *self == Self::default()
     }
 
-    /// The chosen among the steps of a project, with the steps that are part of them. Herma's own moves
+    /// One of those that are named and not there.
+    pub(crate) fn missing(&self, steps: &[Step]) -> Option<StepId> {
+        let is_there = |id: StepId| steps.iter().any(|step| step.is(id));
+        self.ids.iter().copied().find(|id| !is_there(*id))
+    }
+
+    /// The chosen among the steps of a project, by their handles, with the steps that are part of them. Herma's own moves
     /// are chosen by number only, or when everything is.
     pub(crate) fn pick(&self, steps: &[Step]) -> BTreeSet<u64> {
         let mut fitting: Vec<&Step> = steps.iter().filter(|step| self.fits(step)).collect();
@@ -49,7 +55,7 @@ impl StepChoice {
             let wanted = match turn {
                 TurnChoice::Named(name) => Some((None, cut_name(name))),
                 TurnChoice::Last => {
-                    let others = Self { numbers: Vec::new(), ..self.clone() };
+                    let others = Self { ids: Vec::new(), ..self.clone() };
                     let mut newest = steps.iter().rev().filter(|step| others.fits(step));
                     newest.find_map(|step| {
                         let facts = &step.start.facts;
@@ -65,11 +71,11 @@ impl StepChoice {
                 })
             });
         }
-        let mut chosen: BTreeSet<u64> = fitting.iter().map(|step| step.number).collect();
+        let mut chosen: BTreeSet<u64> = fitting.iter().map(|step| step.handle).collect();
         // Ascending, so that what is part of a part is found too.
         for step in steps {
             if step.start.within.is_some_and(|outer| chosen.contains(&outer)) {
-                chosen.insert(step.number);
+                chosen.insert(step.handle);
             }
         }
         chosen
@@ -79,10 +85,10 @@ impl StepChoice {
         let same = |wanted: &Option<String>, is: &Option<String>| {
             wanted.as_ref().is_none_or(|wanted| is.as_ref() == Some(&cut_name(wanted)))
         };
-        let by_number = self.numbers.is_empty() || self.numbers.contains(&step.number);
-        let is_work = !step.kind.is_move() || !self.numbers.is_empty() || self.is_all();
+        let by_id = self.ids.is_empty() || self.ids.iter().any(|id| step.is(*id));
+        let is_work = !step.kind.is_move() || !self.ids.is_empty() || self.is_all();
         let is_agent = self.agent.as_ref().is_none_or(|agent| step.agent() == cut_name(agent));
-        by_number
+        by_id
             && is_work
             && is_agent
             && same(&self.session, &step.start.facts.session)

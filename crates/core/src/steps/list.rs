@@ -8,15 +8,16 @@ use herma_diff::{Change, StoreSide};
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, RelPath};
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use crate::engine::history::History;
 use crate::engine::open::OpenStore;
 use crate::error::{ErrorKind, Result};
-use crate::records::step::{Moment, Step, StepEnd};
-use crate::save::comparable::{Foreign, may_be_foreign};
-use crate::save::publish::count;
+use crate::records::step::{Moment, Step, StepEnd, StepId};
+use crate::save::publish::{changes_between, count};
 use crate::steps::StepChoice;
 use crate::types::checkpoint::ChangeCount;
+use crate::types::message::subject;
 
 /// So many of the files a step changed are named.
 const NAMED_FILES: usize = 20;
@@ -26,6 +27,12 @@ const NAMED_FILES: usize = 20;
 pub struct ListedStep {
     /// The step.
     pub step: Step,
+    /// The step it is part of.
+    pub outer: Option<StepId>,
+    /// Is it undone?
+    pub undone: bool,
+    /// Of one of Herma's own moves: what it did, in words.
+    pub told: Option<String>,
     /// What changed from its beginning to its end; `None` when the state after it is not known, or one of
     /// its checkpoints is gone or damaged.
     pub changes: Option<ChangeCount>,
@@ -33,7 +40,7 @@ pub struct ListedStep {
     pub files: Vec<RelPath>,
     /// Other steps that were under way at the same time, ascending: what changed meanwhile cannot be
     /// attributed to one of them alone.
-    pub shared: Vec<u64>,
+    pub shared: Vec<StepId>,
     /// Are the checkpoints before and after it still there?
     pub undoable: bool,
     /// Are they, but one of them cannot be read?
@@ -52,29 +59,54 @@ impl Operation<'_> {
         with_idle: bool,
     ) -> Result<(Vec<ListedStep>, usize)> {
         let (log, is_wanted) = (self.step_log()?, |step: &Step| with_idle || !step.is_idle());
-        let steps = match choice.numbers.iter().min() {
-            _ if choice.is_all() => log.newest_ones(most, is_wanted),
+        let named = choice.ids.len();
+        let is_named = |step: &Step| choice.ids.iter().any(|id| step.is(*id));
+        let steps = if choice.is_all() {
+            log.newest_ones(most, is_wanted)
+        } else if named > 0 && choice.turn.is_none() {
             // What is part of a step is newer.
-            Some(first) if choice.turn.is_none() => log.newest_ones(1, |s| s.number <= *first),
-            _ => log.all(),
+            log.newest_ones(named, is_named)
+        } else {
+            log.all()
         }?;
         let chosen = choice.pick(&steps);
         let shared = overlaps(&steps);
+        let marks = self.marks(&steps);
+        let called: HashMap<u64, StepId> = steps.iter().map(|s| (s.handle, s.id())).collect();
         let live = Live { operation: self, all: OnceCell::new() };
         let (mut listed, mut passed) = (Vec::new(), 0);
         let all = steps.into_iter().zip(shared).rev();
-        for (step, shared) in all.filter(|(step, _)| chosen.contains(&step.number)) {
+        for (step, shared) in all.filter(|(step, _)| chosen.contains(&step.handle)) {
             if listed.len() == most {
                 break;
             }
             if is_wanted(&step) {
+                let outer = step
+                    .start
+                    .within
+                    .map(|outer| called.get(&outer).copied().unwrap_or(StepId::Handle(outer)));
                 let step = list(&live, step, shared, &choice.paths)?;
-                listed.extend(step);
+                listed.extend(step.map(|listed| ListedStep {
+                    outer,
+                    undone: marks.is_undone(listed.step.handle),
+                    told: self.told_of(&listed.step),
+                    ..listed
+                }));
             } else {
                 passed += 1;
             }
         }
         Ok((listed, passed))
+    }
+}
+
+impl Operation<'_> {
+    /// What its own checkpoint says of one of Herma's moves.
+    fn told_of(&self, step: &Step) -> Option<String> {
+        let number = step.number.filter(|_| step.kind.is_move())?;
+        let id = self.store.dirs.refs().read(&checkpoint_ref(&self.id, number)).ok()??;
+        let commit = self.store.objects.read_commit(&id).ok()?;
+        Some(subject(&commit.message).to_string())
     }
 }
 
@@ -107,7 +139,7 @@ impl Live<'_> {
 fn list(
     live: &Live<'_>,
     step: Step,
-    shared: Vec<u64>,
+    shared: Vec<StepId>,
     paths: &[RelPath],
 ) -> Result<Option<ListedStep>> {
     let ends = match step.end {
@@ -122,7 +154,8 @@ fn list(
     let mut is_asked = paths.is_empty();
     match (&step.end, ends) {
         (StepEnd::Unchanged(_), _) => {
-            changes = Some(ChangeCount { lines_known: true, ..ChangeCount::default() });
+            changes =
+                Some(ChangeCount { lines_known: true, deleted: Some(0), ..ChangeCount::default() });
         }
         (_, Some(ends)) => match compare(&live.operation.store, ends, &step, paths) {
             Ok((count, named, is_within)) => {
@@ -136,7 +169,17 @@ fn list(
         (_, None) => {}
     }
     let undoable = ends.is_some() && !is_damaged;
-    let listed = ListedStep { step, changes, files, shared, undoable, is_damaged };
+    let listed = ListedStep {
+        step,
+        outer: None,
+        undone: false,
+        told: None,
+        changes,
+        files,
+        shared,
+        undoable,
+        is_damaged,
+    };
     Ok(is_asked.then_some(listed))
 }
 
@@ -144,21 +187,12 @@ fn list(
 /// these paths.
 fn compare(
     store: &OpenStore,
-    (before, after): (ObjectId, ObjectId),
+    ends: (ObjectId, ObjectId),
     step: &Step,
     paths: &[RelPath],
 ) -> Result<(ChangeCount, Vec<RelPath>, bool)> {
     let side = StoreSide::new(&store.objects);
-    let old = store.objects.read_commit(&before)?.tree;
-    let new = store.objects.read_commit(&after)?.tree;
-    let mut changes =
-        herma_diff::compare(Some((&side, old)), Some((&side, new)), &step.part.paths)?;
-    if may_be_foreign(&changes) {
-        let mut foreign = Foreign::default();
-        foreign.add_checkpoint(&store.objects, &before);
-        foreign.add_checkpoint(&store.objects, &after);
-        foreign.take_out(&mut changes);
-    }
+    let mut changes = changes_between(store, ends, &step.part.paths)?;
     let is_kept = |change: &Change| {
         let mut keep = step.part.keep.iter();
         keep.any(|kept| change.path.starts_with(kept))
@@ -174,7 +208,7 @@ fn compare(
 /// For each of these steps, which come oldest first, the others that were under way at the same time.
 /// Herma's own moves wait for nobody and nobody is under way during them; a step and its parts are no
 /// strangers.
-fn overlaps(steps: &[Step]) -> Vec<Vec<u64>> {
+fn overlaps(steps: &[Step]) -> Vec<Vec<StepId>> {
     let mut shared = vec![Vec::new(); steps.len()];
     for (earlier, first) in steps.iter().enumerate() {
         if first.kind.is_move() {
@@ -189,14 +223,14 @@ fn overlaps(steps: &[Step]) -> Vec<Vec<u64>> {
                 }
                 break;
             }
-            if !second.kind.is_move() && !is_part(steps, second, first.number) {
-                shared[earlier].push(second.number);
-                shared[later].push(first.number);
+            if !second.kind.is_move() && !is_part(steps, second, first.handle) {
+                shared[earlier].push(second.id());
+                shared[later].push(first.id());
             }
         }
     }
-    for numbers in &mut shared {
-        numbers.sort_unstable();
+    for ids in &mut shared {
+        ids.sort_unstable();
     }
     shared
 }
@@ -205,7 +239,7 @@ fn overlaps(steps: &[Step]) -> Vec<Vec<u64>> {
 /// lock, so the number that was next when a step ended tells, whatever the clock did.
 fn was_under_way(first: &Step, second: &Step) -> bool {
     match first.end.moment() {
-        Some(moment) => second.number < moment.next_step,
+        Some(moment) => second.handle < moment.next_step,
         None => second.started <= first.given_up_at(),
     }
 }
@@ -214,7 +248,7 @@ fn was_under_way(first: &Step, second: &Step) -> bool {
 fn is_part(steps: &[Step], step: &Step, outer: u64) -> bool {
     let mut above = step.start.within;
     while let Some(number) = above.filter(|number| *number > outer) {
-        let found = steps.binary_search_by_key(&number, |step| step.number);
+        let found = steps.binary_search_by_key(&number, |step| step.handle);
         // Each step is part of an earlier one, so this comes to an end.
         above = found.ok().and_then(|index| steps[index].start.within);
     }

@@ -11,6 +11,7 @@
 pub(crate) mod calls;
 mod choose;
 pub(crate) mod list;
+mod numbering;
 pub(crate) mod passed_over;
 pub(crate) mod recording;
 
@@ -18,5 +19,6 @@ pub use choose::{StepChoice, TurnChoice};
 
 pub use crate::records::step::marks::Turn;
 pub use crate::records::step::{
-    Doubt, Moment, Step, StepEnd, StepKind, StepRules, StepStart, outside,
+    Doubt, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs, Undid,
+    outside,
 };

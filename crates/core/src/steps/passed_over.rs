@@ -80,7 +80,7 @@ impl Operation<'_> {
         };
         let after = self.state_of_checkpoint(&step.before.checkpoint);
         let is_last = after == Some((present.tree, present.modes));
-        Ok(is_last.then_some(OutsideOfStep { step: step.number, outside: step.outside }))
+        Ok(is_last.then_some(OutsideOfStep { step: step.id(), outside: step.outside }))
     }
 }
 

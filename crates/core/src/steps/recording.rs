@@ -10,6 +10,8 @@ use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
+use herma_worktree::stat_cache::StatCache;
+use std::sync::Arc;
 
 use crate::engine::Project;
 use crate::engine::open::own_state;
@@ -18,8 +20,11 @@ use crate::records::journal::Journal;
 use crate::records::step::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
 use crate::records::step::marks::{Marks, Turn};
 use crate::records::step::outside::{Outside, Sighting};
-use crate::records::step::{Moment, Step, StepEnd, StepKind, StepRules, StepStart};
+use crate::records::step::{
+    Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs, Undid,
+};
 use crate::records::undo::Move;
+use crate::restore::arrival::Arrived;
 use crate::save::{SaveOptions, Saved};
 use crate::types::asked::{RestoreOptions, WhichStep};
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
@@ -33,7 +38,7 @@ pub struct BegunStep {
     pub saved: Saved,
     /// Steps that are under way in this project, of which it is not a part: what happens until one of them
     /// ends cannot be attributed.
-    pub beside: Vec<u64>,
+    pub beside: Vec<StepId>,
 }
 
 /// A step that has ended.
@@ -62,7 +67,7 @@ impl Operation<'_> {
     /// under way.
     pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>> {
         let (abandoned, open): (Vec<_>, Vec<_>) =
-            open_steps(log, log.next_number())?.into_iter().partition(Step::is_abandoned);
+            open_steps(log, log.next_handle())?.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
             self.end_unknown(log, step)?;
         }
@@ -77,14 +82,15 @@ impl Operation<'_> {
         kind: StepKind,
         mut start: StepStart,
         before: &Checkpoint,
-    ) -> Result<(Step, Vec<u64>)> {
-        let number = log.next_number();
+    ) -> Result<(Step, Vec<StepId>)> {
+        let handle = log.next_handle();
         start.within = outer_step(log, &start)?;
         let step = Step {
             version: Version,
-            number,
+            handle,
+            number: None,
             kind,
-            before: Moment { checkpoint: before.id, place: before.place, next_step: number },
+            before: Moment { checkpoint: before.id, place: before.place, next_step: handle },
             end: StepEnd::Open,
             part: RestoreOptions::default(),
             started: self.clock().now().seconds,
@@ -94,14 +100,12 @@ impl Operation<'_> {
             watched: self.sight_outside(),
             outside: Outside::default(),
             moves_before: None,
+            undid: None,
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start,
         };
-        let beside = open
-            .iter()
-            .map(|open| open.number)
-            .filter(|open| !is_within(log, &step, *open))
-            .collect();
+        let beside =
+            open.iter().filter(|open| !is_within(log, &step, open.handle)).map(Step::id).collect();
         // Losing this to a power cut loses the step, not the checkpoint.
         let herma = self.store.dirs.for_writing()?;
         let state = self.state_dir()?;
@@ -119,8 +123,8 @@ impl Operation<'_> {
             ..SaveOptions::default()
         };
         // What was covered when it began, or when others did that are under way, is covered when it ends.
-        let holding = self.holding_steps(&open_steps(&log, log.next_number())?);
-        let saved = match self.save_and_note(&options, holding) {
+        let holding = self.holding_steps(&open_steps(&log, log.next_handle())?);
+        let mut saved = match self.save_and_note(&options, holding) {
             Ok(saved) => saved,
             Err(e) => {
                 // The call is over all the same. If that cannot be noted either, the step stays open.
@@ -132,15 +136,27 @@ impl Operation<'_> {
         let before = &step.before.checkpoint;
         let is_changed = after.id != *before
             && self.state_of_checkpoint(before) != Some((after.tree, after.modes));
-        let moment =
-            Moment { checkpoint: after.id, place: after.place, next_step: log.next_number() };
-        let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
         step.outside = self.outside_of(&step, &saved.receipt.summary, is_changed)?;
-        if !is_changed && step.outside.is_empty() {
+        if is_changed || !step.outside.is_empty() {
+            saved = self.as_own(saved, &options)?;
+            step.number = Some(saved.checkpoint.number);
+        } else {
             step.outside.unseen = step.watched.unseen();
         }
+        let Checkpoint { id: checkpoint, place, .. } = saved.checkpoint;
+        let moment = Moment { checkpoint, place, next_step: log.next_handle() };
+        let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
         let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: Some(saved) })
+    }
+
+    /// The save that a step ended in, with a checkpoint of its own: what is there already may be another step's.
+    fn as_own(&self, saved: Saved, options: &SaveOptions) -> Result<Saved> {
+        if saved.is_new {
+            return Ok(saved);
+        }
+        let own = self.publish_again(&saved.checkpoint, options, Origin::Saved)?;
+        Ok(Saved { is_new: true, checkpoint: own, ..saved })
     }
 
     pub(crate) fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep> {
@@ -153,7 +169,7 @@ impl Operation<'_> {
     pub(crate) fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
-        let end = StepEnd::Unchanged(Moment { next_step: step.number + 1, ..step.before });
+        let end = StepEnd::Unchanged(Moment { next_step: step.handle + 1, ..step.before });
         let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: None })
     }
@@ -164,7 +180,7 @@ impl Operation<'_> {
         let end = StepEnd::Unknown(Moment {
             checkpoint: newest.map_or(step.before.checkpoint, |entry| entry.id),
             place: newest.map_or(step.before.place, |entry| entry.place),
-            next_step: log.next_number(),
+            next_step: log.next_handle(),
         });
         self.write_end(log, step, end)
     }
@@ -222,7 +238,7 @@ impl Operation<'_> {
     fn give_up_open(&self, session: &str, only_own: bool) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let session = Some(cut_name(session));
-        for step in open_steps(&log, log.next_number())? {
+        for step in open_steps(&log, log.next_handle())? {
             let is_its = step.start.facts.session == session;
             if is_its
                 && step.kind == StepKind::Tool
@@ -261,26 +277,27 @@ impl Operation<'_> {
         journal: &Journal,
         target: &Checkpoint,
         newest: i64,
-    ) -> Result<()> {
+    ) -> Result<Step> {
         let state = self.state_dir()?;
         crate::records::forget_look(&state);
         let mut log = StepLog::open(&state)?;
-        let kind = kind_of(journal.by);
-        if noted(&log, kind, journal)?.is_some() {
-            return Ok(());
+        let kind = kind_of(journal);
+        if let Some(noted) = noted(&log, kind, journal)? {
+            return Ok(noted);
         }
-        let number = log.next_number();
+        let handle = log.next_handle();
         let at = |checkpoint, next_step| Moment { checkpoint, place: newest, next_step };
         // What was put together for this says why.
-        let is_merged = target.origin == Origin::Merged;
-        let made_for = is_merged.then(|| target.subject().to_string());
+        let is_made_for_it = is_made_to_go_there(&log, target, newest)?;
+        let made_for = is_made_for_it.then(|| target.subject().to_string());
         let step = Step {
             version: Version,
-            number,
+            handle,
+            number: None,
             kind,
             start: StepStart { command: made_for, ..StepStart::default() },
-            before: at(journal.safety, number),
-            end: StepEnd::Changed(at(journal.target, number + 1)),
+            before: at(journal.safety, handle),
+            end: StepEnd::Changed(at(journal.target, handle + 1)),
             part: journal.options.clone(),
             started: journal.started,
             ended: Some(self.clock().now().seconds),
@@ -289,18 +306,58 @@ impl Operation<'_> {
             watched: Sighting::default(),
             outside: Outside::default(),
             moves_before: Some(journal.undo.moves),
+            undid: journal.undid.clone(),
             rules: None,
         };
         let herma = self.store.dirs.for_writing()?;
-        log.write(&herma.tmp, &state, &step, Durability::Synced)
+        log.write(&herma.tmp, &state, &step, Durability::Synced)?;
+        Ok(step)
+    }
+
+    /// Gives one of Herma's own moves its number, that of a checkpoint of the state it led to. `before` is what the look before it
+    /// saw, with the places it touched since. A move that could not get a number is done all the same.
+    pub(crate) fn number_move(
+        &self,
+        mut step: Step,
+        journal: &Journal,
+        arrived: &Arrived<'_>,
+        (before, touched): (Option<&mut Arc<StatCache>>, Vec<Vec<u8>>),
+    ) -> Option<u64> {
+        if step.number.is_some() || !self.settings().number_moves {
+            return step.number;
+        }
+        let state = self.state_dir().ok()?;
+        let mut log = StepLog::open(&state).ok()?;
+        let target = arrived.target;
+        let options =
+            SaveOptions { reason: went(journal, &log, target).into(), ..SaveOptions::default() };
+        let is_made_for_it = is_made_to_go_there(&log, target, step.before.place).ok()?;
+        let number = if arrived.has_its_files() && is_made_for_it {
+            target.number
+        } else if arrived.is_at_target() {
+            self.publish_again(target, &options, Origin::Merged).ok()?.number
+        } else {
+            let before = before?;
+            // A checkpoint holds all of it by now.
+            if let Some(before) = Arc::get_mut(before) {
+                before.all_stored();
+            }
+            let expected = (!arrived.is_disturbed()).then_some(arrived.after);
+            let before = (Arc::clone(before), touched);
+            self.save_arrived(expected, before, &options).ok()?.number
+        };
+        step.number = Some(number);
+        let herma = self.store.dirs.for_writing().ok()?;
+        log.write(&herma.tmp, &state, &step, Durability::Synced).ok()?;
+        step.number
     }
 
     /// Forgets one of Herma's own moves that was interrupted after it was noted, and then reversed: it
     /// never led anywhere.
     pub(crate) fn forget_move(&self, journal: &Journal) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
-        match noted(&log, kind_of(journal.by), journal)? {
-            Some(number) => log.remove(&[number]),
+        match noted(&log, kind_of(journal), journal)? {
+            Some(step) => log.remove(&[step.handle]),
             None => Ok(()),
         }
     }
@@ -325,18 +382,59 @@ impl Project {
     }
 }
 
-const fn kind_of(by: Move) -> StepKind {
-    match by {
-        Move::Restore => StepKind::Restore,
+fn kind_of(journal: &Journal) -> StepKind {
+    let how = journal.undid.as_ref().map(|undid| undid.how);
+    match journal.by {
+        Move::Restore => match how {
+            Some(TakeBackAs::Chosen | TakeBackAs::Last) => StepKind::Undo,
+            Some(TakeBackAs::Redo) => StepKind::Redo,
+            Some(TakeBackAs::Restore) | None => StepKind::Restore,
+        },
         Move::Undo => StepKind::Undo,
         Move::Redo => StepKind::Redo,
     }
 }
 
+/// How a move is told of in the list of checkpoints.
+fn went(journal: &Journal, log: &StepLog, target: &Checkpoint) -> String {
+    let number = target.number;
+    if let Some(undid) = &journal.undid {
+        return undid_in_words(undid, log);
+    }
+    let paths: Vec<String> = journal.options.paths.iter().map(ToString::to_string).collect();
+    match journal.by {
+        Move::Restore if paths.is_empty() => format!("went back to {number}"),
+        Move::Restore => format!("brought back {} from {number}", paths.join(", ")),
+        Move::Undo => format!("undid what came after {number}"),
+        Move::Redo => format!("redid what led to {number}"),
+    }
+}
+
+/// The same of one that took steps back.
+fn undid_in_words(undid: &Undid, log: &StepLog) -> String {
+    let called = undid.steps.iter().filter_map(|handle| log.step(*handle).ok().flatten());
+    let mut ids: Vec<StepId> = called.map(|step| step.id()).collect();
+    ids.sort_unstable();
+    let ids: Vec<String> = ids.iter().map(StepId::to_string).collect();
+    match undid.how {
+        _ if ids.is_empty() => "undid a part".to_owned(),
+        TakeBackAs::Redo => format!("redid what {} undid", ids.join(", ")),
+        _ => format!("undid {}", ids.join(", ")),
+    }
+}
+
+/// Did Herma just put this checkpoint together in order to go there? Otherwise it is where an earlier move led. `newest` is the
+/// place of the newest one before the move.
+fn is_made_to_go_there(log: &StepLog, target: &Checkpoint, newest: i64) -> Result<bool> {
+    let led_there = |step: &Step| step.number == Some(target.number);
+    let is_new = target.origin == Origin::Merged && target.place == newest;
+    Ok(is_new && log.newest(led_there)?.is_none())
+}
+
 /// The step under which a move was noted, if it was.
-fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>> {
-    let next = log.next_number();
-    for number in (next.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..next).rev() {
+fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<Step>> {
+    let next = log.next_handle();
+    for handle in (next.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..next).rev() {
         let is_it = |step: &Step| {
             step.kind == kind
                 && step.moves_before.is_none_or(|moves| moves == journal.undo.moves)
@@ -344,8 +442,8 @@ fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<u64>
                 && step.before.checkpoint == journal.safety
                 && step.after() == Some(journal.target)
         };
-        if log.step(number)?.is_some_and(|step| is_it(&step)) {
-            return Ok(Some(number));
+        if let Some(step) = log.step(handle)?.filter(is_it) {
+            return Ok(Some(step));
         }
     }
     Ok(None)
@@ -370,10 +468,10 @@ fn reason(when: &str, start: &StepStart) -> String {
     }
 }
 
-/// Steps below `number` that are under way, among the newest ones.
-pub(crate) fn open_steps(log: &StepLog, number: u64) -> Result<Vec<Step>> {
+/// Steps below this handle that are under way, among the newest ones.
+pub(crate) fn open_steps(log: &StepLog, handle: u64) -> Result<Vec<Step>> {
     let mut open = Vec::new();
-    for recent in number.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..number {
+    for recent in handle.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..handle {
         open.extend(log.step(recent)?.filter(Step::is_open));
     }
     Ok(open)
@@ -405,7 +503,8 @@ fn is_within(log: &StepLog, step: &Step, outer: u64) -> bool {
 
 fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step> {
     let found = match which {
-        WhichStep::Number(number) => log.step(*number)?,
+        WhichStep::Id(StepId::Handle(handle)) => log.step(*handle)?,
+        WhichStep::Id(id) => log.newest(|step| step.is(*id))?,
         WhichStep::Call(call) => {
             let wanted = StepStart { call: Some(call.clone()), ..StepStart::default() }.cut();
             log.newest(|step| step.is_open() && step.start.call == wanted.call)?
@@ -413,7 +512,11 @@ fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step> {
     };
     match found {
         None => Err(Error::NoSuchStep(which.clone())),
-        Some(step) if !step.is_open() => Err(Error::StepIsOver(step.number)),
+        Some(step) if !step.is_open() => Err(Error::StepIsOver(match which {
+            // By now it may have a number.
+            WhichStep::Id(asked) => *asked,
+            WhichStep::Call(_) => step.id(),
+        })),
         Some(step) => Ok(step),
     }
 }

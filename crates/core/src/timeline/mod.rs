@@ -29,7 +29,7 @@ use herma_worktree::present::{Present, StateIds};
 
 use crate::engine::history::History;
 use crate::error::Result;
-use crate::records::step::Step;
+use crate::records::step::{Step, StepId};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
 use crate::steps::passed_over::were_there;
@@ -101,9 +101,17 @@ impl Story {
         }
     }
 
-    /// The step with this number.
-    pub(crate) fn step(&self, number: u64) -> Option<&Step> {
-        self.steps.iter().find(|step| step.number == number)
+    /// The step with this handle.
+    pub(crate) fn step(&self, handle: u64) -> Option<&Step> {
+        self.steps.iter().find(|step| step.handle == handle)
+    }
+
+    /// What these steps are called.
+    pub(crate) fn ids<'h>(&self, handles: impl IntoIterator<Item = &'h u64>) -> Vec<StepId> {
+        let known = handles.into_iter().filter_map(|handle| self.step(*handle));
+        let mut ids: Vec<StepId> = known.map(Step::id).collect();
+        ids.sort_unstable();
+        ids
     }
 }
 

@@ -20,7 +20,7 @@ use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 
 use crate::error::{Error, Result};
-use crate::records::step::{Step, StepEnd};
+use crate::records::step::{Step, StepEnd, StepId};
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
 use crate::timeline::partition::Sorted;
@@ -39,9 +39,9 @@ pub struct SessionChanges {
     /// comparison.
     pub unattributed: BTreeSet<RelPath>,
     /// Steps of which nobody said how they ended: what changed until the next checkpoint counts as theirs.
-    pub uncertain: Vec<u64>,
+    pub uncertain: Vec<StepId>,
     /// Steps whose checkpoints are not kept any more: what they changed is not in the comparison.
-    pub forgotten: Vec<u64>,
+    pub forgotten: Vec<StepId>,
     /// Files whose changes could not be put on top of each other; only a part of them is in the
     /// comparison.
     pub incomplete: BTreeSet<RelPath>,
@@ -119,7 +119,7 @@ impl Ground<'_> {
         renames: bool,
     ) -> Result<SessionChanges> {
         let story = self.told;
-        let is_chosen = |step: &&Step| chosen.contains(&step.number);
+        let is_chosen = |step: &&Step| chosen.contains(&step.handle);
         let mut answer = SessionChanges {
             comparison: Comparison::default(),
             steps: story.steps.iter().filter(is_chosen).cloned().collect(),
@@ -131,7 +131,7 @@ impl Ground<'_> {
         };
         let Some(first) = story.line.first_stretch(chosen) else { return Ok(answer) };
         let sorted = Sorted::new(story, chosen, first);
-        answer.uncertain = sorted.uncertain.iter().copied().collect();
+        answer.uncertain = story.ids(&sorted.uncertain);
         answer.unattributed = self.partly_theirs(&sorted, scope)?;
         let pending = story.pending(self.pending);
         let side = StoreSide::with_pending(&self.operation.store.objects, &pending);
@@ -170,10 +170,8 @@ impl Ground<'_> {
 
 /// The numbers of the chosen steps; an error if there are none.
 fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<u64>> {
-    for number in &choice.numbers {
-        if story.step(*number).is_none() {
-            return Err(Error::NoSuchStep(WhichStep::Number(*number)));
-        }
+    if let Some(missing) = choice.missing(&story.steps) {
+        return Err(Error::NoSuchStep(WhichStep::Id(missing)));
     }
     let chosen = choice.pick(&story.steps);
     if chosen.is_empty() {
@@ -183,18 +181,18 @@ fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<u64>> {
 }
 
 /// Steps that changed something, of which a checkpoint is gone and nothing can be told any more.
-fn forgotten(story: &Story, chosen: &BTreeSet<u64>) -> Vec<u64> {
+fn forgotten(story: &Story, chosen: &BTreeSet<u64>) -> Vec<StepId> {
     let is_kept = |id: ObjectId| story.checkpoints.iter().any(|c| c.id == id);
     let is_forgotten = |step: &&Step| match step.end {
         StepEnd::Changed(after) | StepEnd::Unknown(after) => {
-            let own = BTreeSet::from([step.number]);
+            let own = BTreeSet::from([step.handle]);
             story.line.first_stretch(&own).is_none()
                 && !(is_kept(step.before.checkpoint) && is_kept(after.checkpoint))
         }
         StepEnd::Open | StepEnd::Unchanged(_) => false,
     };
-    let steps = story.steps.iter().filter(|s| chosen.contains(&s.number));
-    steps.filter(is_forgotten).map(|step| step.number).collect()
+    let steps = story.steps.iter().filter(|s| chosen.contains(&s.handle));
+    steps.filter(is_forgotten).map(Step::id).collect()
 }
 
 /// How the state that each file was in before one of the runs touched it differs from the first one.

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use herma_worktree::present::StateIds;
 
-use crate::records::step::{LineAuthor, Step, StepEnd};
+use crate::records::step::{LineAuthor, Step, StepEnd, StepId};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 
@@ -49,6 +49,7 @@ pub(crate) struct Timeline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cover {
     step: u64,
+    id: StepId,
     /// Was the step under way during all of the stretch, and does it end where it says?
     certain: bool,
 }
@@ -93,11 +94,11 @@ impl Timeline {
 
     /// Notes during which stretches a step was under way.
     fn cover(&mut self, step: &Step) {
-        let begin: Order = (step.before.place, 2 * step.number);
+        let begin: Order = (step.before.place, 2 * step.handle);
         if step.kind.is_move()
             && let Some(own) = self.points.iter().position(|point| point.order == begin)
         {
-            self.covers[own].push(Cover { step: step.number, certain: true });
+            self.covers[own].push(Cover { step: step.handle, id: step.id(), certain: true });
             return;
         }
         let begins_at = self.last_until(begin);
@@ -115,20 +116,20 @@ impl Timeline {
         };
         for stretch in first..last.min(self.covers.len()) {
             let certain = (stretch > first || begin_known) && (stretch + 1 < last || end_known);
-            self.covers[stretch].push(Cover { step: step.number, certain });
+            self.covers[stretch].push(Cover { step: step.handle, id: step.id(), certain });
         }
     }
 
     /// A restore is alone in its stretch, and an inner step did what happened while an outer one waited
     /// for it.
     fn settle(&mut self, steps: &[Step]) {
-        let by_number: HashMap<u64, &Step> = steps.iter().map(|step| (step.number, step)).collect();
-        let find = |number: u64| by_number.get(&number).copied();
+        let by_handle: HashMap<u64, &Step> = steps.iter().map(|step| (step.handle, step)).collect();
+        let find = |handle: u64| by_handle.get(&handle).copied();
         for (stretch, covers) in self.covers.iter_mut().enumerate() {
             let from = self.points[stretch].order;
             let own_move = covers.iter().copied().find(|cover| {
                 find(cover.step).is_some_and(|step| {
-                    step.kind.is_move() && from == (step.before.place, 2 * step.number)
+                    step.kind.is_move() && from == (step.before.place, 2 * step.handle)
                 })
             });
             if let Some(own) = own_move {
@@ -177,7 +178,7 @@ impl Timeline {
     fn given_up(&self, step: &Step) -> usize {
         let until = step.given_up_at();
         let late = |point: &Point| {
-            point.order > (step.before.place, 2 * step.number)
+            point.order > (step.before.place, 2 * step.handle)
                 && point
                     .checkpoint
                     .as_ref()
@@ -201,12 +202,17 @@ impl Timeline {
     pub(crate) fn author(&self, stretch: usize) -> LineAuthor {
         match self.covers[stretch][..] {
             [] => LineAuthor::Hand,
-            [only] if only.certain => LineAuthor::Step(only.step),
-            _ => LineAuthor::Unattributed(self.steps_in(stretch).collect()),
+            [only] if only.certain => LineAuthor::Step(only.id),
+            _ => LineAuthor::Unattributed(self.ids_in(stretch).collect()),
         }
     }
 
-    /// The steps under way during a stretch.
+    /// The steps under way during a stretch, as they are called.
+    pub(crate) fn ids_in(&self, stretch: usize) -> impl Iterator<Item = StepId> {
+        self.covers[stretch].iter().map(|cover| cover.id)
+    }
+
+    /// The same by their handles.
     pub(crate) fn steps_in(&self, stretch: usize) -> impl Iterator<Item = u64> {
         self.covers[stretch].iter().map(|cover| cover.step)
     }
@@ -290,7 +296,7 @@ fn seen_by_steps(steps: &[Step], checkpoints: &[Checkpoint], points: &[Point]) -
 /// The states somebody looked at when a step began and ended. Nothing may have changed since the last
 /// checkpoint then, so that there is no other trace of it.
 fn looked_at(step: &Step, checkpoints: &[Checkpoint]) -> Vec<Point> {
-    let begin = ((step.before.place, step.number.saturating_mul(2)), &step.before);
+    let begin = ((step.before.place, step.handle.saturating_mul(2)), &step.before);
     let end = match &step.end {
         StepEnd::Changed(moment) | StepEnd::Unchanged(moment) => Some((end_order(moment), moment)),
         StepEnd::Open | StepEnd::Unknown(_) => None,
@@ -316,11 +322,18 @@ fn ends_of_move(
     let find = |id| checkpoints.iter().find(|checkpoint| checkpoint.id == id);
     let moment = step.end.moment()?;
     let (before, after) = (find(step.before.checkpoint)?, find(moment.checkpoint)?);
-    let state = after_move(step, before, after)?;
-    // What lies outside the part that was brought back is as it was.
-    let is_partial = step.part != RestoreOptions::default();
-    let vouching = if is_partial { before } else { after };
-    let order = (step.before.place, 2 * step.number);
+    // One that others had a part in is a point of its own.
+    let is_own = |c: &&Checkpoint| step.number == Some(c.number) && c.origin == Origin::Merged;
+    let own = checkpoints.iter().find(is_own);
+    let (state, vouching) = match own {
+        Some(own) => ((own.tree, own.modes), own),
+        // What lies outside the part that was brought back is as it was.
+        None if step.part != RestoreOptions::default() => {
+            (after_move(step, before, after)?, before)
+        }
+        None => (after_move(step, before, after)?, after),
+    };
+    let order = (step.before.place, 2 * step.handle);
     Some([
         Point { order, state: (before.tree, before.modes), checkpoint: Some(before.clone()) },
         Point { order: (order.0, order.1 + 1), state, checkpoint: Some(vouching.clone()) },

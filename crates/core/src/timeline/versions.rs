@@ -6,6 +6,7 @@
 //! changed is ascribed to everybody from the last state that knows to the next one.
 
 use crate::engine::operation::Operation;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use herma_diff::renames::RenameOptions;
@@ -20,7 +21,7 @@ use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{LineAuthor, Step};
+use crate::records::step::{LineAuthor, Step, StepId};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;
 use crate::timeline::Story;
@@ -233,7 +234,7 @@ impl Told<'_> {
         if (from..to).all(|stretch| line.author(stretch) == first) {
             return first;
         }
-        let mut steps: Vec<u64> = (from..to).flat_map(|s| line.steps_in(s)).collect();
+        let mut steps: Vec<StepId> = (from..to).flat_map(|s| line.ids_in(s)).collect();
         steps.sort_unstable();
         steps.dedup();
         LineAuthor::Unattributed(steps)
@@ -259,7 +260,7 @@ impl Told<'_> {
     /// When the version that begins at a point came about, as far as that was noted.
     pub(crate) fn time(&self, point: usize, author: Option<&LineAuthor>) -> Option<i64> {
         let step = match author {
-            Some(LineAuthor::Step(number)) => self.story.step(*number),
+            Some(LineAuthor::Step(id)) => self.story.steps.iter().find(|step| step.is(*id)),
             _ => None,
         };
         match (step, self.holder(point)) {
@@ -286,10 +287,10 @@ impl Told<'_> {
         Ok(Some(self.operation.store.objects.read_header(&state.id)?.1))
     }
 
-    /// The steps with these numbers, ascending.
-    pub(crate) fn steps(&self, numbers: impl Iterator<Item = u64>) -> Vec<Step> {
-        let numbers: std::collections::BTreeSet<u64> = numbers.collect();
-        let is_meant = |step: &&Step| numbers.contains(&step.number);
+    /// The steps that are called so, in the order of beginning.
+    pub(crate) fn steps(&self, ids: impl Iterator<Item = StepId>) -> Vec<Step> {
+        let ids: HashSet<StepId> = ids.collect();
+        let is_meant = |step: &&Step| ids.contains(&step.id());
         self.story.steps.iter().filter(is_meant).cloned().collect()
     }
 }

@@ -5,7 +5,7 @@
 //! | `before-refactor`, `@before-refactor` | the one with this name |
 //! | `13` | the one with this number |
 //! | `13^` | the one before it |
-//! | `1h`, `2 days ago`, `15:30`, `yesterday 18:00`, `2026-11-02`, `2026-11-02 15:30` | the state the project was in then |
+//! | `1h`, `2 days ago`, `15:30`, `noon`, `yesterday 18:00`, `2026-11-02`, `2026-11-02 15:30` | the state the project was in then |
 //! | `7f2c`, `id:1234` | the beginning of its id, at least four digits; with `id:` also where there is no letter among them |
 //! | `@`, `@-2` | the newest, or so many before it |
 //!
@@ -52,7 +52,18 @@ pub enum BadSpec {
     /// `@` with something other than `-N` or a name behind it, or a number out of reach.
     #[error("`{0}` is not a checkpoint: write a number, an id, a name, a time or `@-2`")]
     Malformed(String),
+    /// `2026-02-30`.
+    #[error(transparent)]
+    NoSuchDay(#[from] NoSuchDay),
+    /// `now`.
+    #[error("the present is not a checkpoint")]
+    Present,
 }
+
+/// What is written like a date, but is in no calendar.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no day `{0}`")]
+pub struct NoSuchDay(String);
 
 impl Spec {
     /// Reads what a person typed.
@@ -76,7 +87,7 @@ impl Spec {
         if text.len() < SHORT_ID && is_digits(text) {
             return parse_number(text).map(Self::Number).ok_or_else(malformed);
         }
-        if let Some(when) = When::parse(text) {
+        if let Some(when) = When::parse(text)? {
             return Ok(Self::Time { when, text: text.to_owned() });
         }
         if let Some(id) = parse_id(text) {
@@ -129,6 +140,9 @@ pub enum When {
     Day(Day, Option<Time>),
 }
 
+/// The present, as a person writes it. It ends a stretch of time, and is no checkpoint.
+pub(crate) const NOW: &str = "now";
+
 /// Which day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Day {
@@ -143,24 +157,21 @@ const MAX_AGO_SECONDS: i64 = 100 * 366 * 86_400;
 
 impl When {
     /// Reads a time; `None` if it is none.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Result<Option<Self>, NoSuchDay> {
+        if text == NOW {
+            return Ok(Some(Self::Ago(0)));
+        }
         if let Some(time) = parse_clock(text) {
-            return Some(Self::Clock(time));
+            return Ok(Some(Self::Clock(time)));
         }
         if let Some(seconds) = parse_ago(text) {
-            return Some(Self::Ago(seconds));
+            return Ok(Some(Self::Ago(seconds)));
         }
-        let (day, time) = match text.split_once([' ', 'T']) {
-            Some((day, time)) => (day, Some(parse_clock(time)?)),
-            None => (text, None),
+        let Some((day, time)) = text.split_once([' ', 'T']) else {
+            return Ok(parse_day(text)?.map(|day| Self::Day(day, None)));
         };
-        let day = match day {
-            "today" => Day::Before(0),
-            "yesterday" => Day::Before(1),
-            _ if day.len() == "2026-11-02".len() => Day::Date(day.parse().ok()?),
-            _ => return None,
-        };
-        Some(Self::Day(day, time))
+        let both = parse_day(day)?.zip(parse_clock(time));
+        Ok(both.map(|(day, time)| Self::Day(day, Some(time))))
     }
 
     /// The first second that is meant, in seconds since 1970. `None` beyond the calendar.
@@ -220,8 +231,24 @@ fn parse_ago(text: &str) -> Option<i64> {
     (0..=MAX_AGO_SECONDS).contains(&seconds).then_some(seconds)
 }
 
-/// `9:00`, `15:30`, `15:30:05`.
+/// `today`, `yesterday`, `2026-11-02`.
+fn parse_day(text: &str) -> Result<Option<Day>, NoSuchDay> {
+    let parts = text.split('-').map(|part| if is_digits(part) { part.len() } else { 0 });
+    match text {
+        "today" => Ok(Some(Day::Before(0))),
+        "yesterday" => Ok(Some(Day::Before(1))),
+        _ if !parts.eq([4, 2, 2]) => Ok(None),
+        _ => text.parse().map(|date| Some(Day::Date(date))).map_err(|_| NoSuchDay(text.to_owned())),
+    }
+}
+
+/// `9:00`, `15:30`, `15:30:05`, `noon`.
 fn parse_clock(text: &str) -> Option<Time> {
+    match text {
+        "midnight" => return Some(Time::midnight()),
+        "noon" => return Time::new(12, 0, 0, 0).ok(),
+        _ => {}
+    }
     let parts: Vec<&str> = text.split(':').collect();
     let number = |part: &str| {
         let fits = is_digits(part) && part.len() <= 2;
@@ -246,6 +273,11 @@ pub enum BadCheckpointName {
     /// A number, or something that reads as several, as an id or as a time.
     #[error("it would be taken for a number, an id or a time")]
     LooksLikeNumber,
+    /// What git allows in no ref.
+    #[error(
+        "git allows no `.lock` at the end of a name or of a part before `/`, no `..`, and no `.` or `/` at an end"
+    )]
+    Git,
     /// A character that cannot be part of a name.
     #[error(
         "a name is made of letters, digits, `-`, `_`, `.` and `/`, and begins with a letter or digit"
@@ -258,7 +290,7 @@ pub fn check_checkpoint_name(name: &str) -> Result<(), BadCheckpointName> {
     let reads_otherwise = is_digits(name)
         || parse_id(name).is_some()
         || parse_range(name).is_some()
-        || When::parse(name).is_some();
+        || !matches!(When::parse(name), Ok(None));
     if reads_otherwise {
         return Err(BadCheckpointName::LooksLikeNumber);
     }
@@ -279,18 +311,14 @@ pub(crate) fn check_name_form(name: &str) -> Result<(), BadCheckpointName> {
     }
     let first = name.chars().next().is_some_and(char::is_alphanumeric);
     let all = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/'));
-    // Git's own rules for refs: no `..`, no empty or dot-led component, no `.lock` at the end of one.
-    let parts = name.split('/').all(|part| {
-        !part.is_empty()
-            && !part.starts_with('.')
-            && !part.ends_with('.')
-            && part.strip_suffix(".lock").is_none()
-    });
-    if first && all && parts && !name.contains("..") {
-        Ok(())
-    } else {
-        Err(BadCheckpointName::Character)
+    if !first || !all {
+        return Err(BadCheckpointName::Character);
     }
+    let is_refused = |part: &str| {
+        let is_dotted = part.starts_with('.') || part.ends_with('.') || part.contains("..");
+        part.is_empty() || is_dotted || part.strip_suffix(".lock").is_some()
+    };
+    if name.split('/').any(is_refused) { Err(BadCheckpointName::Git) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -350,6 +378,9 @@ mod tests {
             ("9:00", TODAY + 9 * HOUR),
             ("16:00:10", NOW.seconds),
             ("16:00:11", NOW.seconds + 1 - DAY),
+            ("noon", TODAY + 12 * HOUR),
+            ("midnight", TODAY),
+            ("yesterday noon", TODAY - 12 * HOUR),
             ("today", TODAY + DAY - 1),
             ("yesterday", TODAY - 1),
             ("yesterday 18:00", TODAY - DAY + 18 * HOUR),
@@ -362,7 +393,8 @@ mod tests {
             };
             assert_eq!(when.last_second(NOW), Some(seconds), "{text:?}");
         }
-        let first = |text: &str| When::parse(text).and_then(|when| when.first_second(NOW));
+        let first = |text: &str| When::parse(text).unwrap().and_then(|when| when.first_second(NOW));
+        assert_eq!(first("now"), Some(NOW.seconds));
         assert_eq!(first("yesterday"), Some(TODAY - DAY));
         assert_eq!(first("yesterday 18:00"), Some(TODAY - DAY + 18 * HOUR));
         for other in
@@ -371,6 +403,15 @@ mod tests {
             let read = Spec::parse(other);
             assert!(!matches!(read, Ok(Spec::Time { .. })), "{other:?}: {read:?}");
         }
+    }
+
+    #[test]
+    fn what_is_no_day_is_told_so() {
+        for text in ["2026-02-30", "2026-13-01", "2026-02-30 15:30"] {
+            let day = NoSuchDay(text[..10].to_owned());
+            assert_eq!(Spec::parse(text), Err(BadSpec::NoSuchDay(day)));
+        }
+        assert_eq!(Spec::parse("@now"), Ok(Spec::Name("now".to_owned())));
     }
 
     #[test]
@@ -392,6 +433,11 @@ mod tests {
             "yesterday",
             "today",
             "2026-11-02",
+            "2026-02-30",
+            "2026-13-01",
+            "now",
+            "noon",
+            "midnight",
         ] {
             assert!(check_checkpoint_name(bad).is_err(), "{bad:?}");
         }

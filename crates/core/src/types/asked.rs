@@ -3,6 +3,8 @@
 use herma_store::RelPath;
 use serde::{Deserialize, Serialize};
 
+use crate::types::step_id::StepId;
+
 /// What part of a checkpoint to bring back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreOptions {
@@ -15,8 +17,8 @@ pub struct RestoreOptions {
 /// Which step is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhichStep {
-    /// The one with this number.
-    Number(u64),
+    /// The one that is called so.
+    Id(StepId),
     /// The newest open one with the agent's own id of the call.
     Call(String),
 }

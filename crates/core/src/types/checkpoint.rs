@@ -133,6 +133,14 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// The reason of a checkpoint that nobody gave one.
+    pub const UNSAID: &str = "manual";
+
+    /// Did nobody say why it was saved?
+    pub fn is_unsaid(&self) -> bool {
+        self.reason.is_empty() || self.reason == Self::UNSAID.as_bytes()
+    }
+
     /// The reason as one line, as git and Hermes show it: its first paragraph, the lines joined by spaces.
     pub fn subject(&self) -> BString {
         message::subject(&self.reason)

@@ -45,10 +45,11 @@ impl Message {
             push_trailer(&mut out, "Extra", extra.to_hex().as_bytes());
         }
         if let Some(changes) = &self.changes {
-            let ChangeCount { files, insertions, deletions, lines_known } = changes;
+            let ChangeCount { files, insertions, deletions, lines_known, deleted } = changes;
             let lines =
                 if *lines_known { format!(" +{insertions} -{deletions}") } else { String::new() };
-            push_trailer(&mut out, "Changes", format!("{files}{lines}").as_bytes());
+            let deleted = deleted.map_or_else(String::new, |deleted| format!(" x{deleted}"));
+            push_trailer(&mut out, "Changes", format!("{files}{lines}{deleted}").as_bytes());
         }
         for (name, value) in self.facts.texts() {
             if let Some(value) = value {
@@ -209,15 +210,16 @@ fn parse_transcript(value: &[u8]) -> Option<Transcript> {
 
 fn parse_changes(value: &[u8]) -> Option<ChangeCount> {
     let text = std::str::from_utf8(value).ok()?;
-    let mut words = text.split(' ');
-    let files = words.next()?.parse().ok()?;
-    let lines = words.next().and_then(|w| w.strip_prefix('+')?.parse().ok());
-    let removed = words.next().and_then(|w| w.strip_prefix('-')?.parse().ok());
-    Some(match (lines, removed) {
-        (Some(insertions), Some(deletions)) => {
-            ChangeCount { files, insertions, deletions, lines_known: true }
+    let files = text.split(' ').next()?.parse().ok()?;
+    let count = |sign: char| -> Option<u64> {
+        text.split(' ').find_map(|word| word.strip_prefix(sign))?.parse().ok()
+    };
+    let counted = ChangeCount { files, deleted: count('x'), ..ChangeCount::default() };
+    Some(match count('+').zip(count('-')) {
+        Some((insertions, deletions)) => {
+            ChangeCount { insertions, deletions, lines_known: true, ..counted }
         }
-        _ => ChangeCount { files, ..ChangeCount::default() },
+        None => counted,
     })
 }
 
@@ -239,6 +241,7 @@ mod tests {
                 insertions: 10,
                 deletions: 2,
                 lines_known: true,
+                deleted: Some(1),
             }),
             extra: Some(ObjectId::EMPTY_TREE),
             purged: vec![RelPath::new(b"a/\xff b".to_vec()).unwrap()],

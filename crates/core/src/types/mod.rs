@@ -7,3 +7,4 @@ pub mod clock;
 pub(crate) mod kept;
 pub mod message;
 pub mod settings;
+pub mod step_id;

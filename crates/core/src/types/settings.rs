@@ -21,6 +21,8 @@ pub struct Settings {
     pub threads: usize,
     /// How many directories a project must have for a look at all of them before a walk. Fewer are walked as soon.
     pub quick_check_from: u32,
+    /// Does each restore, undo and redo get a number, that of a checkpoint of where it led? Hermes makes none.
+    pub number_moves: bool,
     /// What is kept, and for how long.
     pub keeping: Keeping,
     /// What this caller asks for the projects it saves.
@@ -124,6 +126,7 @@ impl Default for Settings {
             durability: Durability::Synced,
             threads: 0,
             quick_check_from: 200,
+            number_moves: true,
             keeping: Keeping::default(),
             asked: AskedLimits::default(),
         }

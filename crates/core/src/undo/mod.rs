@@ -4,10 +4,12 @@
 //! a line (`undo/record.rs`): the past of the record, then, if anything happened since the last move, where that led and what
 //! saves found since. Below the line are the checkpoints that are older than all of it.
 
+pub(crate) mod last;
 pub(crate) mod plan;
 pub(crate) mod preview;
 pub(crate) mod steps;
 pub(crate) mod stretches;
+pub(crate) mod units;
 
 use crate::engine::operation::Operation;
 use std::sync::Arc;
@@ -21,13 +23,15 @@ use herma_worktree::side::PresentSide;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
-use crate::records::step::OutsideOfStep;
-use crate::records::undo::{MAX_UNDO_STATES, Move, UndoRecord};
+use crate::records::step::{OutsideOfStep, Undid};
+use crate::records::undo::{MAX_UNDO_STATES, Move, Reversed, UndoRecord};
 use crate::restore::Plan;
 use crate::restore::run::{Restored, Task, unless_damaged};
 use crate::save::receipts::why_left_out;
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
+use crate::undo::last::PlannedUndo;
+use crate::undo::plan::TakenBack;
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]
@@ -36,6 +40,8 @@ pub enum Undone {
     Done(Box<Restored>),
     /// It was only planned.
     Planned(Box<Plan>),
+    /// Steps were taken back, or this is what that would do.
+    Steps(Box<PlannedUndo>, Option<Box<TakenBack>>),
     /// Nothing was done: the last step changed only what no checkpoint holds, and nobody asked for an older one.
     Outside(OutsideOfStep),
 }
@@ -46,9 +52,6 @@ impl Operation<'_> {
         let history = self.some_history()?;
         let mut present = self.look_holding(&history, &[])?;
         let last = self.last_if_idle(by, &present)?;
-        if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
-            return Ok(Undone::Outside(step));
-        }
         let (target, task) = self.target_of(by, &history, &present)?;
         if is_to_be_held(&self.store, &target, &present) {
             present = self.look_holding(&history, &[target.id])?;
@@ -66,15 +69,15 @@ impl Operation<'_> {
     }
 
     /// Undoes or redoes.
-    pub(crate) fn make_move(&self, by: Move) -> Result<Undone> {
+    pub(crate) fn make_move(&self, by: Move, undid: Option<Undid>) -> Result<Undone> {
         self.some_history()?;
         let root_made = self.make_root_again()?;
         let mut draft = self.draft(false, &[])?;
         let last = self.last_if_idle(by, &draft.present)?;
-        if let Some(step) = last.clone().filter(|step| !step.outside.is_empty()) {
-            return Ok(Undone::Outside(step));
+        let (target, mut task) = self.target_of(by, &draft.history, &draft.present)?;
+        if let Task::New(_, of) = &mut task {
+            *of = undid;
         }
-        let (target, task) = self.target_of(by, &draft.history, &draft.present)?;
         if is_to_be_held(&self.store, &target, &draft.present) {
             draft = self.draft(false, &[target.id])?;
         }
@@ -86,6 +89,24 @@ impl Operation<'_> {
         restored.plan.passed = last;
         restored.root_made = root_made;
         Ok(Undone::Done(Box::new(restored)))
+    }
+
+    /// What making a move after all that was interrupted and reversed would do. Nothing is changed.
+    pub(crate) fn plan_again(&self, moved: &Reversed) -> Result<Undone> {
+        let plan = self.plan_restore(&self.target_of_reversed(moved)?, &moved.options)?;
+        Ok(Undone::Planned(Box::new(plan)))
+    }
+
+    /// Makes a move after all that was interrupted and reversed, as what it was.
+    pub(crate) fn make_again(&self, moved: &Reversed) -> Result<Undone> {
+        let target = self.target_of_reversed(moved)?;
+        let task = Task::New(moved.by, moved.undid.clone());
+        Ok(Undone::Done(Box::new(self.restore_locked(&target, &moved.options, &task)?)))
+    }
+
+    fn target_of_reversed(&self, moved: &Reversed) -> Result<Checkpoint> {
+        let all = self.load_history()?.readable(&self.store)?;
+        all.into_iter().find(|c| c.id == moved.target).ok_or(Error::NothingToRedo)
     }
 
     pub(crate) fn undo_record(&self) -> Result<UndoRecord> {
@@ -113,7 +134,7 @@ impl Operation<'_> {
         present: &Present,
     ) -> Result<Option<OutsideOfStep>> {
         let steps = match task {
-            Task::New(Move::Undo) => self.outside_of_undo(target)?,
+            Task::New(Move::Undo, _) => self.outside_of_undo(target)?,
             _ => Vec::new(),
         };
         let Some(last) = steps.into_iter().next_back() else { return Ok(None) };
@@ -156,7 +177,9 @@ impl Operation<'_> {
             Ok::<_, Error>(None)
         };
         let found = match by {
-            Move::Redo if record.future.is_empty() => return Err(Error::NothingToRedo),
+            Move::Redo if record.future.is_empty() && record.reversed.is_none() => {
+                return Err(Error::NothingToRedo);
+            }
             Move::Redo if since != Since::Nothing => return Err(Error::ChangedSinceUndo),
             Move::Redo => latest(&record.future)?.ok_or(Error::NothingToRedo),
             _ => {
@@ -168,7 +191,7 @@ impl Operation<'_> {
                 found.ok_or(Error::NothingToUndo)
             }
         };
-        Ok((found?, Task::New(by)))
+        Ok((found?, Task::New(by, None)))
     }
 
     /// Where undo and redo stand, with what happened since the last move. Content alone does not tell: later work may
@@ -293,11 +316,28 @@ enum Since {
 }
 
 impl Standing {
+    /// Is the project as the last move left it?
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.since == Since::Nothing
+    }
+
+    /// The checkpoint that an undo would go to along the states, or a redo.
+    pub(crate) fn next(&self, by: Move) -> Option<ObjectId> {
+        let states = if by == Move::Redo { &self.record.future } else { &self.record.past };
+        states.last().copied()
+    }
+
+    /// The last move, if it was interrupted and reversed, and nothing happened since.
+    pub(crate) fn reversed(self) -> Option<Reversed> {
+        self.record.reversed.filter(|_| self.since == Since::Nothing)
+    }
+
     /// The record that a move starts from. What was undone before later work is not to be done again over it.
     pub(crate) fn before_a_move(mut self) -> UndoRecord {
         if self.since == Since::Work {
             self.record.future.clear();
         }
+        self.record.reversed = None;
         self.record
     }
 }

@@ -9,7 +9,7 @@ use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 use herma_worktree::stat_cache::StatCache;
 
-use crate::records::step::{Doubt, OutsideOfStep};
+use crate::records::step::{Doubt, OutsideOfStep, StepId, TakeBackAs};
 use crate::restore::Plan;
 use crate::restore::run::Restored;
 use crate::steps::StepChoice;
@@ -27,6 +27,8 @@ pub struct TakeBack {
     pub paths: Vec<RelPath>,
     /// Not in these files and directories.
     pub keep: Vec<RelPath>,
+    /// What a later undo or redo makes of it.
+    pub how: TakeBackAs,
     /// What to do where something else was changed in the same place since.
     pub conflicts: Conflicts,
     /// Work out each file even if the result is a checkpoint's state, because somebody chooses among them.
@@ -46,7 +48,7 @@ pub struct TakeBackPlan {
     /// What was asked for.
     pub asked: TakeBack,
     /// The steps that are taken back, ascending.
-    pub steps: Vec<u64>,
+    pub steps: Vec<StepId>,
     /// How the project will differ from now.
     pub reversed: Reversed,
     /// Changed by a person since, and kept.
@@ -56,7 +58,7 @@ pub struct TakeBackPlan {
     /// Changed while chosen steps and others were under way. Nobody can tell whose it is: it is kept.
     pub unattributed: BTreeSet<RelPath>,
     /// Steps among those taken back of which it is not known where they began or ended, and why.
-    pub doubts: Vec<(u64, Doubt)>,
+    pub doubts: Vec<(StepId, Doubt)>,
     /// What the steps changed that no checkpoint holds, and so is not taken back.
     pub outside: Vec<OutsideOfStep>,
     /// Other projects in which the same calls are recorded, too. Nothing is taken back there.
@@ -64,7 +66,7 @@ pub struct TakeBackPlan {
     /// If nothing has to be kept, this is a restore like any other, which does this.
     pub exact: Option<Box<Plan>>,
     /// What each of the chosen steps changed, as far as it is asked for.
-    pub(crate) touched: BTreeMap<u64, BTreeSet<RelPath>>,
+    pub(crate) touched: BTreeMap<StepId, BTreeSet<RelPath>>,
     /// The checkpoints that were held when the present was looked at: see [`herma_worktree::held`].
     pub(crate) held: Vec<ObjectId>,
     /// The state all of this was worked out for.
@@ -77,7 +79,7 @@ pub struct TakeBackPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepOutcome {
     /// Its number.
-    pub step: u64,
+    pub step: StepId,
     /// How much of it is undone.
     pub extent: Extent,
     /// What it changed and stays as it is, and why, sorted by path.
@@ -123,14 +125,21 @@ impl TakeBackPlan {
         self.exact.is_none() && self.reversed.changes.is_empty()
     }
 
+    /// Is there nothing to do, and nothing that could have been done?
+    pub fn leaves_all(&self) -> bool {
+        self.is_empty()
+            && self.reversed.conflicts.is_empty()
+            && self.outcomes().iter().all(|one| one.left.is_empty())
+    }
+
     /// The steps of which it is not known where they began or ended.
-    pub fn uncertain(&self) -> Vec<u64> {
+    pub fn uncertain(&self) -> Vec<StepId> {
         self.doubts.iter().map(|(step, _)| *step).collect()
     }
 
     /// What becomes of each of the steps that have anything to be taken back, ascending.
     pub fn outcomes(&self) -> Vec<StepOutcome> {
-        let outcome = |(step, touched): (&u64, &BTreeSet<RelPath>)| {
+        let outcome = |(step, touched): (&StepId, &BTreeSet<RelPath>)| {
             let why = |path: &RelPath| Some((self.told_of(path)?, self.why_left(path)?));
             let left: BTreeMap<RelPath, WhyLeft> = touched.iter().filter_map(why).collect();
             let mut changes = touched.iter();
@@ -190,13 +199,13 @@ impl TakeBackPlan {
 
     /// What this is, in words for the list of checkpoints.
     pub(crate) fn reason(&self) -> String {
-        let numbers = |steps: &[u64]| {
-            let words: Vec<String> = steps.iter().map(u64::to_string).collect();
+        let numbers = |steps: &[StepId]| {
+            let words: Vec<String> = steps.iter().map(StepId::to_string).collect();
             words.join(", ")
         };
         match (&self.asked.since, &self.steps[..]) {
             (Some(since), _) => {
-                format!("restore to {} that keeps other edits", &since.id.to_hex()[..8])
+                format!("restore to {} that keeps other edits", since.number)
             }
             (None, [one]) => format!("undo of step {one}"),
             (None, many) => format!("undo of steps {}", numbers(many)),

@@ -18,7 +18,7 @@ use herma_worktree::present::Present;
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd};
+use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd, StepId, TakeBackAs, Undid};
 use crate::records::undo::Move;
 use crate::restore::plan::requested;
 use crate::restore::run::{Task, before};
@@ -28,19 +28,38 @@ use crate::timeline::partition::Sorted;
 use crate::timeline::{Ground, Story};
 use crate::types::asked::{RestoreOptions, WhichStep};
 use crate::types::checkpoint::{Checkpoint, Origin};
-use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
+use crate::undo::plan::{Extent, TakeBack, TakeBackPlan, TakenBack};
 
 /// What markers say about the two sides of a conflict.
-const LABELS: Labels<'static> = Labels { ours: "now", theirs: "taken back" };
+const LABELS: Labels<'static> = Labels { ours: "now", theirs: "undone" };
+
+/// The project as it is, for a plan.
+pub(crate) struct Looked<'s> {
+    pub(crate) history: History,
+    pub(crate) present: Present,
+    held: Vec<ObjectId>,
+    /// Dropped in the end: what is new in the present is needed only to look at it.
+    writer: PackWriter<'s>,
+}
 
 impl Operation<'_> {
     pub(crate) fn plan_take_back(&self, asked: &TakeBack) -> Result<TakeBackPlan> {
+        self.plan_from(self.look_for(asked)?, asked)
+    }
+
+    /// Looks at the project, by the rules under which the steps were seen, too.
+    pub(crate) fn look_for(&self, asked: &TakeBack) -> Result<Looked<'_>> {
         self.check_whole()?;
         let history = self.load_history()?;
-        // Dropped in the end: what is new in the present is needed only to look at it.
         let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
         let held = self.held_for(asked)?;
         let present = self.scan_holding(&history, &held, &writer)?;
+        Ok(Looked { history, present, held, writer })
+    }
+
+    /// Works out what taking this back would do to what was seen.
+    pub(crate) fn plan_from(&self, looked: Looked<'_>, asked: &TakeBack) -> Result<TakeBackPlan> {
+        let Looked { history, present, held, writer } = looked;
         let pending = |id: &ObjectId| writer.read(id);
         let mut plan = self.work_out(&history, asked, &present, &pending)?;
         plan.held = held;
@@ -79,9 +98,33 @@ impl Operation<'_> {
             (draft, target) = self.make_target(draft, &plan)?;
             options = RestoreOptions::default();
         }
-        let task = Task::New(Move::Restore);
+        let task = Task::New(Move::Restore, Some(self.undid_by(&plan)?));
         let restored = self.restore_over(draft, &target, &options, &task)?;
         Ok(TakenBack { plan, restored: Some(Box::new(restored)) })
+    }
+
+    /// What carrying this out takes back, for those that come after.
+    fn undid_by(&self, plan: &TakeBackPlan) -> Result<Undid> {
+        let is_everywhere =
+            plan.asked.part() == RestoreOptions::default() && !plan.asked.file_by_file;
+        let how = if plan.asked.since.is_some() { TakeBackAs::Restore } else { plan.asked.how };
+        let mut steps = if is_everywhere { self.all_steps()? } else { Vec::new() };
+        let chosen = plan.asked.steps.pick(&steps);
+        steps.retain(|step| match how {
+            TakeBackAs::Restore => plan.steps.contains(&step.id()),
+            _ => chosen.contains(&step.handle),
+        });
+        let outcomes = plan.outcomes();
+        let extent = |step: &Step| outcomes.iter().find(|one| step.is(one.step)).map(|o| o.extent);
+        // What one of Herma's own moves had marked is as before it, whatever stays of its files.
+        let is_whole = |step: &Step| {
+            step.kind.is_move() || extent(step).is_none_or(|extent| extent == Extent::Whole)
+        };
+        let (steps, mut left): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_whole);
+        // Who asked for the last prompt has been at all of it, and goes on to the one before.
+        left.retain(|step| how == TakeBackAs::Last || extent(step) == Some(Extent::Part));
+        let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
+        Ok(Undid { steps: handles(steps), left: handles(left), how })
     }
 
     /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
@@ -89,7 +132,7 @@ impl Operation<'_> {
         let steps = self.all_steps()?;
         let chosen = asked.steps.pick(&steps);
         let mut held: Vec<ObjectId> = asked.since.iter().map(|since| since.id).collect();
-        for step in steps.iter().filter(|step| chosen.contains(&step.number)) {
+        for step in steps.iter().filter(|step| chosen.contains(&step.handle)) {
             held.push(step.before.checkpoint);
             held.extend(step.after());
         }
@@ -160,10 +203,10 @@ impl Operation<'_> {
         let ground = Ground { operation: self, told: &told, present: Some(present), pending };
         let mut plan = self.work_out_along(&ground, history, asked, present)?;
         let meant = match asked.since {
-            Some(_) => plan.steps.iter().copied().collect(),
-            None => asked.steps.pick(&told.steps),
+            Some(_) => plan.steps.clone(),
+            None => told.ids(&asked.steps.pick(&told.steps)),
         };
-        let meant = told.steps.into_iter().filter(|step| meant.contains(&step.number));
+        let meant = told.steps.into_iter().filter(|step| meant.contains(&step.id()));
         plan.also_in = meant.flat_map(|step| step.start.also_in).collect();
         Ok(plan)
     }
@@ -177,10 +220,8 @@ impl Operation<'_> {
         present: &Present,
     ) -> Result<TakeBackPlan> {
         let told = ground.told;
-        for number in &asked.steps.numbers {
-            if told.step(*number).is_none() {
-                return Err(Error::NoSuchStep(WhichStep::Number(*number)));
-            }
+        if let Some(missing) = asked.steps.missing(&told.steps) {
+            return Err(Error::NoSuchStep(WhichStep::Id(missing)));
         }
         let chosen = asked.steps.pick(&told.steps);
         let mut plan = TakeBackPlan {
@@ -210,12 +251,12 @@ impl Operation<'_> {
                 None if told
                     .steps
                     .iter()
-                    .all(|step| !chosen.contains(&step.number) || is_idle(step)) =>
+                    .all(|step| !chosen.contains(&step.handle) || is_idle(step)) =>
                 {
                     return Ok(plan);
                 }
                 // What they did is forgotten.
-                None => return Err(Error::StepsForgotten(chosen.into_iter().collect())),
+                None => return Err(Error::StepsForgotten(told.ids(&chosen))),
             },
         };
         let sorted = first.map(|first| Sorted::new(told, &chosen, first));
@@ -225,7 +266,7 @@ impl Operation<'_> {
             let has_work = sorted.as_ref().is_some_and(|sorted| sorted.steps.iter().any(is_work));
             if asked.steps.is_all() && !(keeps_anything && has_work) {
                 if let Some(sorted) = sorted {
-                    plan.steps = sorted.steps.into_iter().collect();
+                    plan.steps = told.ids(&sorted.steps);
                     plan.doubts = doubts_of(told, &sorted.uncertain);
                 }
                 if asked.file_by_file {
@@ -241,8 +282,8 @@ impl Operation<'_> {
             }
         }
         let Some(sorted) = sorted else { return Err(Error::NoSteps) };
-        ground.name_what_stays(&sorted, &mut plan)?;
         ground.name_what_goes(&sorted, &chosen, &mut plan)?;
+        ground.name_what_stays(&sorted, &mut plan)?;
         plan.reversed = ground.reverse(&sorted, asked)?;
         let begins = first.and_then(|first| told.line.points[first].checkpoint.as_ref());
         if let Some(from) = asked.since.as_ref().or(begins) {
@@ -250,7 +291,7 @@ impl Operation<'_> {
         }
         plan.leave_all(&asked.keep);
         let Sorted { steps, uncertain, .. } = sorted;
-        plan.steps = steps.into_iter().collect();
+        plan.steps = told.ids(&steps);
         plan.doubts = doubts_of(told, &uncertain);
         Ok(plan)
     }
@@ -351,7 +392,7 @@ impl Ground<'_> {
 /// What the chosen steps changed outside checkpoints, within what was asked for.
 fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<OutsideOfStep> {
     let since = asked.since.as_ref().map_or(i64::MIN, |since| since.place);
-    let is_meant = |step: &&Step| chosen.contains(&step.number) && step.before.place >= since;
+    let is_meant = |step: &&Step| chosen.contains(&step.handle) && step.before.place >= since;
     let meant = told.steps.iter().filter(is_meant);
     meant.filter_map(|step| OutsideOfStep::of(step, &asked.paths)).collect()
 }
@@ -367,7 +408,7 @@ fn is_idle(step: &Step) -> bool {
     matches!(step.end, StepEnd::Unchanged(_))
 }
 
-fn doubts_of(told: &Story, steps: &BTreeSet<u64>) -> Vec<(u64, Doubt)> {
-    let step = |number: &u64| Some((*number, told.step(*number)?.doubt()));
+fn doubts_of(told: &Story, steps: &BTreeSet<u64>) -> Vec<(StepId, Doubt)> {
+    let step = |handle: &u64| told.step(*handle).map(|step| (step.id(), step.doubt()));
     steps.iter().filter_map(step).collect()
 }

@@ -14,14 +14,20 @@ use crate::timeline::states::Belongs;
 use crate::undo::plan::TakeBackPlan;
 
 impl Ground<'_> {
-    /// Notes which files others changed, as far as they are within what was asked for.
+    /// Notes which of the files that chosen steps changed others changed too, as far as they are within what was asked for. That
+    /// comes after [`Self::name_what_goes`].
     pub(crate) fn name_what_stays(&self, sorted: &Sorted, plan: &mut TakeBackPlan) -> Result<()> {
         for (stretch, belongs) in &sorted.others {
             let mut paths = self.changed_in(*stretch, &plan.asked.paths)?;
             self.drop_unvouched(*stretch, &mut paths)?;
+            if plan.asked.since.is_none() {
+                paths.retain(|path| plan.touched.values().any(|touched| touched.contains(path)));
+            }
             match belongs {
                 Belongs::Hand => plan.by_hand.extend(paths),
                 Belongs::Partly => plan.unattributed.extend(paths),
+                // What Herma did is nobody's work.
+                Belongs::Others if self.is_move(*stretch) => {}
                 Belongs::Others | Belongs::Chosen => plan.by_others.extend(paths),
             }
         }
@@ -45,12 +51,18 @@ impl Ground<'_> {
             let paths = self.changed_in(stretch, &plan.asked.paths)?;
             for step in line.steps_in(stretch) {
                 if chosen.contains(&step) {
-                    let touched = plan.touched.entry(step).or_default();
+                    let Some(step) = self.told.step(step) else { continue };
+                    let touched = plan.touched.entry(step.id()).or_default();
                     touched.extend(paths.iter().cloned());
                 }
             }
         }
         Ok(())
+    }
+
+    fn is_move(&self, stretch: usize) -> bool {
+        let mut steps = self.told.line.steps_in(stretch);
+        steps.all(|step| self.told.step(step).is_some_and(|step| step.kind.is_move()))
     }
 
     /// What changed along a stretch, modes as well.

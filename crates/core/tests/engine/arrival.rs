@@ -80,7 +80,7 @@ fn an_ignore_file_that_comes_back_counts_below_directories_nothing_was_changed_i
     assert_noted_state_is_the_present(&p);
     p.redo().unwrap();
     herma_testkit::tree::assert_same(&restored, &p.tree(), "done again");
-    p.restore("@-2");
+    p.restore(&p.oldest());
     assert_noted_state_is_the_present(&p);
 }
 

@@ -16,7 +16,7 @@ impl TestProject {
         self.project().blame(&rel(path), &NoProgress)
     }
 
-    /// The lines with their authors: `-` earlier, `hand`, a step's number, `?` and numbers.
+    /// The lines with their authors: `-` earlier, `hand`, what a step is called, `?` and what they are called.
     #[track_caller]
     pub fn authors(&self, path: &str) -> Vec<(String, String)> {
         let blame = self.try_blame(path).unwrap();
@@ -48,8 +48,11 @@ fn in_short(author: &LineAuthor) -> String {
     match author {
         LineAuthor::Earlier => "-".to_owned(),
         LineAuthor::Hand => "hand".to_owned(),
-        LineAuthor::Step(number) => number.to_string(),
-        LineAuthor::Unattributed(numbers) => format!("?{numbers:?}"),
+        LineAuthor::Step(step) => step.to_string(),
+        LineAuthor::Unattributed(steps) => {
+            let names: Vec<String> = steps.iter().map(ToString::to_string).collect();
+            format!("?[{}]", names.join(", "))
+        }
     }
 }
 
@@ -63,13 +66,13 @@ fn every_line_has_the_one_who_put_it_there() {
         p.write("f", "codex\nold 1\nclaude\nold 3\nperson\n");
     });
     p.write("f", "codex\nold 1\nclaude\nold 3\nperson\nlast\n");
-    assert_eq!((one, two), (1, 2));
+    let (one, two) = (one.to_string(), two.to_string());
     p.expect(
         "f",
         &[
-            ("codex\n", "2"),
+            ("codex\n", &two),
             ("old 1\n", "-"),
-            ("claude\n", "1"),
+            ("claude\n", &one),
             ("old 3\n", "-"),
             ("person\n", "hand"),
             ("last\n", "hand"),
@@ -93,25 +96,25 @@ fn what_overlapping_steps_did_is_unattributed() {
     let one = p.begin("claude", "bash");
     let two = p.begin("codex", "bash");
     p.write("f", "old\nwhose?\n");
-    p.end(one);
-    p.end(two);
-    p.step("claude", || p.write("f", "old\nwhose?\nclear\n"));
-    p.expect("f", &[("old\n", "-"), ("whose?\n", "?[1, 2]"), ("clear\n", "3")]);
+    let [one, two] = [one, two].map(|step| p.end(step).id());
+    let three = p.step("claude", || p.write("f", "old\nwhose?\nclear\n")).to_string();
+    let whose = format!("?[{one}, {two}]");
+    p.expect("f", &[("old\n", "-"), ("whose?\n", &whose), ("clear\n", &three)]);
 }
 
 #[test]
 fn a_restore_writes_nothing_of_its_own() {
     let p = TestProject::new();
     p.write("f", "old\n");
-    p.step("claude", || p.write("f", "old\nclaude\n"));
+    let one = p.step("claude", || p.write("f", "old\nclaude\n")).to_string();
     p.write("f", "old\nclaude\nperson\n");
     p.save("by hand");
-    p.step("codex", || p.write("f", "all\nnew\n"));
+    let two = p.step("codex", || p.write("f", "all\nnew\n")).to_string();
     p.restore("@-1");
-    let before = [("old\n", "-"), ("claude\n", "1"), ("person\n", "hand")];
+    let before = [("old\n", "-"), ("claude\n", &*one), ("person\n", "hand")];
     p.expect("f", &before);
     p.undo().unwrap();
-    p.expect("f", &[("all\n", "2"), ("new\n", "2")]);
+    p.expect("f", &[("all\n", &two), ("new\n", &two)]);
     p.redo().unwrap();
     p.expect("f", &before);
     p.step("codex", || p.remove("f"));
@@ -126,13 +129,13 @@ fn lines_that_an_undo_in_the_middle_brings_back_have_their_old_authors() {
     let p = TestProject::new();
     let text = |words: &str| words.replace(' ', "\n") + "\n";
     p.write("f", text("a b c"));
-    p.step("claude", || p.write("f", text("a b c by-claude x y z")));
+    let one = p.step("claude", || p.write("f", text("a b c by-claude x y z"))).to_string();
     let two = p.step("codex", || p.write("f", text("a b c codex x y z")));
     p.write("f", text("a b c codex x y z person"));
     p.take_back(&of_steps(&[two]));
     assert_eq!(p.read("f"), text("a b c by-claude x y z person"));
     let authors: Vec<String> = p.authors("f").into_iter().map(|(_, a)| a).collect();
-    assert_eq!(authors, ["-", "-", "-", "1", "1", "1", "1", "hand"]);
+    assert_eq!(authors, ["-", "-", "-", &one, &one, &one, &one, "hand"]);
 }
 
 #[test]
@@ -140,19 +143,19 @@ fn a_file_is_followed_through_its_names() {
     let p = TestProject::new();
     p.write("old/name.txt", "1\n2\n3\n4\n5\n6\n");
     p.write("other", "unlike\n");
-    p.step("claude", || {
+    let step = p.step("claude", || {
         p.remove("old");
         p.write("new/name.md", "1\n2\n3\n4\n5\n6\nclaude\n");
     });
     p.write("new/name.md", "0\n1\n2\n3\n4\n5\n6\nclaude\n");
     let authors: Vec<String> = p.authors("new/name.md").into_iter().map(|(_, a)| a).collect();
-    assert_eq!(authors, ["hand", "-", "-", "-", "-", "-", "-", "1"]);
+    assert_eq!(authors, ["hand", "-", "-", "-", "-", "-", "-", &step.to_string()]);
     let history = p.history_of("new/name.md");
     let changes: Vec<&VersionChange> = history.versions.iter().map(|v| &v.change).collect();
     let renamed = VersionChange::Renamed { from: rel("old/name.txt") };
     let expected = [&VersionChange::Changed, &renamed, &VersionChange::Added];
     assert_eq!(changes, expected);
-    assert_eq!(history.versions[1].author, LineAuthor::Step(1));
+    assert_eq!(history.versions[1].author, LineAuthor::Step(step));
     assert_eq!(history.versions[1].insertions, Some(1));
     assert_eq!(history.versions[0].size, Some(21));
 }
@@ -164,13 +167,14 @@ fn line_ends_and_empty_files_are_what_they_are() {
     p.write("open", "a\nb");
     p.write("empty", "");
     p.write("again", "first\n");
-    p.step("claude", || {
+    let step = p.step("claude", || {
         p.write("crlf", "a\r\nb\n");
         p.write("open", "a\nb\nc");
         p.remove("again");
     });
-    p.expect("crlf", &[("a\r\n", "-"), ("b\n", "1")]);
-    p.expect("open", &[("a\n", "-"), ("b\n", "1"), ("c", "1")]);
+    let step = step.to_string();
+    p.expect("crlf", &[("a\r\n", "-"), ("b\n", &step)]);
+    p.expect("open", &[("a\n", "-"), ("b\n", &step), ("c", &step)]);
     p.expect("empty", &[]);
     let error = p.try_blame("again").unwrap_err();
     assert!(matches!(error, Error::Authorship(AuthorshipError::Gone { .. })));
@@ -209,13 +213,13 @@ fn a_file_that_was_left_out_for_a_while_is_nobodys_in_particular() {
     p.write("f", "old\n");
     p.save("with it");
     p.step("claude", || p.write(".gitignore", "f\n"));
-    p.step("codex", || {
+    let step = p.step("codex", || {
         p.write("f", "old\nwhose?\n");
         p.write("other", "seen\n");
     });
     p.remove(".gitignore");
     // Not of the first one: what was covered when a step began is covered when it ends.
-    p.expect("f", &[("old\n", "-"), ("whose?\n", "?[2]")]);
+    p.expect("f", &[("old\n", "-"), ("whose?\n", &format!("?[{step}]"))]);
 }
 
 #[test]
@@ -223,9 +227,9 @@ fn the_history_names_every_version_once() {
     let p = TestProject::new();
     p.write("f", "one\n");
     p.write("other", "x\n");
-    p.step("claude", || p.write("f", "one\ntwo\n"));
+    let one = p.step("claude", || p.write("f", "one\ntwo\n"));
     p.step("claude", || p.write("other", "y\n"));
-    p.step("codex", || p.chmod("f", 0o755));
+    let three = p.step("codex", || p.chmod("f", 0o755));
     p.write("f", "two\n");
     let history = p.history_of("f");
     let told: Vec<(&str, String, Option<u64>, Option<u64>)> = history
@@ -235,8 +239,8 @@ fn the_history_names_every_version_once() {
         .collect();
     let expected = [
         ("changed", "hand".to_owned(), Some(0), Some(1)),
-        ("mode", "3".to_owned(), Some(0), Some(0)),
-        ("changed", "1".to_owned(), Some(1), Some(0)),
+        ("mode", three.to_string(), Some(0), Some(0)),
+        ("changed", one.to_string(), Some(1), Some(0)),
         ("added", "-".to_owned(), Some(1), Some(0)),
     ];
     assert_eq!(told, expected);
@@ -254,11 +258,11 @@ fn a_version_that_was_too_large_hides_who_changed_it() {
         ..herma_core::Settings::default()
     });
     p.write("f", "old\n");
-    p.step("claude", || {
+    let one = p.step("claude", || {
         p.write("f", "old\n".to_owned() + &"x".repeat(33 << 20));
     });
-    p.step("codex", || p.write("f", "old\nnew\n"));
-    p.expect("f", &[("old\n", "-"), ("new\n", "?[1, 2]")]);
+    let two = p.step("codex", || p.write("f", "old\nnew\n"));
+    p.expect("f", &[("old\n", "-"), ("new\n", &format!("?[{one}, {two}]"))]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use herma_core::engine::NoProgress;
+use herma_core::steps::StepId;
 use proptest::prelude::*;
 
 use super::project::TestProject;
@@ -86,9 +87,11 @@ impl Model {
             }
             // Whether there is anything to take back does not matter here.
             Event::Undo => drop(self.p.undo()),
-            Event::TakeBack(number) => {
+            Event::TakeBack(handle) => {
                 let project = self.p.project();
-                if let Ok(plan) = project.plan_take_back(&of_steps(&[number]), &NoProgress) {
+                if let Ok(plan) =
+                    project.plan_take_back(&of_steps(&[StepId::Handle(handle)]), &NoProgress)
+                {
                     project.take_back_as_planned(plan, &NoProgress).unwrap();
                 }
             }

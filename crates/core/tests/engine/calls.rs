@@ -125,7 +125,7 @@ fn a_call_that_is_told_twice_is_one_step() {
     test.write("b", "precious");
     let again = test.call_since("1", &BootMoment::now());
     assert!(again.repeated && again.saved.is_some_and(|saved| saved.is_new));
-    assert_eq!(again.step.number, first.step.number);
+    assert_eq!(again.step.handle, first.step.handle);
     test.end_call("1");
     // An agent that repeats an id after its call has ended means another call.
     assert!(!test.call_since("1", &BootMoment::now()).repeated);
@@ -142,7 +142,7 @@ fn the_same_id_for_other_words_is_another_call() {
     };
     let first = call("make");
     assert!(!call("make clean").repeated);
-    assert_eq!(call("make").step.number, first.step.number);
+    assert_eq!(call("make").step.handle, first.step.handle);
     assert_eq!(test.count_steps(), 2);
 }
 
@@ -163,7 +163,7 @@ fn the_same_words_a_while_later_are_another_call() {
     }
     let second = call();
     assert!(!second.repeated);
-    assert_ne!(second.step.number, first.step.number);
+    assert_ne!(second.step.handle, first.step.handle);
     let open = test.project().open_steps().unwrap();
     assert_eq!(open.len(), 1, "the first one is over, however it ended");
 }
@@ -176,7 +176,7 @@ fn the_work_of_an_agent_of_an_agent_is_part_of_its_step() {
     let outer = test.begin_call(start("1", "Task"), &now(), None, &|_| false);
     let is_outer = |step: &Step| step.start.facts.tool.as_deref() == Some("Task");
     let inner = test.begin_call(start("2", "Bash"), &now(), None, &is_outer);
-    assert_eq!(inner.step.start.within, Some(outer.step.number));
+    assert_eq!(inner.step.start.within, Some(outer.step.handle));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_save_that_was_late_is_remembered() {
     let test = TestProject::new();
     test.write("a", "1");
     let begun = test.call_since("1", &BootMoment::now());
-    test.project().note_late(begun.step.number).unwrap();
+    test.project().note_late(begun.step.handle).unwrap();
     test.end_call("1");
     let steps = test.project().steps(&StepChoice::default()).unwrap();
     assert!(steps[0].step.late);

@@ -2,6 +2,7 @@
 //! then, undo leads back exactly, or names what it leaves.
 
 use herma_core::restore::KeptWhy;
+use herma_core::steps::StepId;
 use herma_core::{Restored, Settings, Undone, WhichStep};
 use herma_testkit::tree::assert_same;
 use herma_worktree::reason::Reason;
@@ -20,7 +21,10 @@ pub fn set(p: &mut TestProject, change: impl FnOnce(&mut Settings)) {
 fn done(undone: Undone) -> Restored {
     match undone {
         Undone::Done(restored) => *restored,
-        Undone::Planned(_) | Undone::Outside(_) => panic!("nothing was done"),
+        Undone::Steps(_, Some(taken)) => *taken.restored.expect("something was done"),
+        Undone::Steps(_, None) | Undone::Planned(_) | Undone::Outside(_) => {
+            panic!("nothing was done")
+        }
     }
 }
 
@@ -198,7 +202,7 @@ fn a_step_that_also_writes_an_ignore_file_is_undone_as_a_whole() {
     let after = p.tree();
     // Another step, before and after which the rules of now count.
     p.step("codex", || p.write("other.txt", "other\n"));
-    let taken = p.take_back(&of_steps(&[1]));
+    let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
     assert_eq!(names(&taken.plan.by_hand), [""; 0]);
     assert_eq!(taken.plan.reversed.kept, []);
     assert_eq!(taken.plan.reversed.conflicts, []);
@@ -225,7 +229,7 @@ fn a_step_that_changes_settings_or_info_exclude_is_undone_as_a_whole() {
         p.write(name, "2\n");
     }
     p.end(step);
-    let taken = p.take_back(&of_steps(&[1]));
+    let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
     assert_eq!(taken.plan.reversed.kept, []);
     p.write(".git/info/exclude", "");
     assert_eq!(p.read("a.txt"), "1\n");
@@ -251,7 +255,7 @@ fn what_a_step_made_too_large_or_secret_is_named_and_the_rest_of_it_undone() {
         p.write("a.txt", "2\n");
     });
     for time in ["first", "second"] {
-        let taken = p.take_back(&of_steps(&[1]));
+        let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
         let kept = names(taken.plan.reversed.kept.iter().map(|(path, _)| path));
         assert_eq!(kept, [".env", "grown.txt", "new.bin"], "{time}");
         assert_eq!(names(&taken.plan.by_hand), [""; 0], "{time}");
@@ -361,13 +365,13 @@ fn undo_leaves_what_was_there_left_out_before_the_step_that_made_it_part_of_the_
             p.write("a", "2\n");
             cover(&mut p);
             p.end(step);
-            let kept: Vec<_> = if is_bare {
-                let kept = done(p.undo().unwrap()).kept;
-                kept.into_iter().map(|kept| kept.path).collect()
+            let taken = if is_bare {
+                let Undone::Steps(_, Some(taken)) = p.undo().unwrap() else { panic!("{what}") };
+                *taken
             } else {
-                let kept = p.take_back(&of_steps(&[step])).plan.reversed.kept;
-                kept.into_iter().map(|(path, _)| path).collect()
+                p.take_back(&of_steps(&[step]))
             };
+            let kept: Vec<_> = taken.plan.reversed.kept.into_iter().map(|(path, _)| path).collect();
             assert_eq!(p.read("a"), "1\n", "{what}");
             assert_eq!(p.read("data/r.csv"), "important\n", "{what}");
             assert!(names(&kept).contains(&"data/r.csv".to_owned()), "{what}: {kept:?}");
@@ -385,7 +389,7 @@ fn undo_leaves_what_was_there_left_out_before_a_step_nobody_ended() {
     p.write("data/r.csv", "important\n");
     let step = p.begin("claude", "bash");
     p.write(".gitignore", "\n");
-    p.project().end_step_unknown(&WhichStep::Number(step)).unwrap();
+    p.project().end_step_unknown(&WhichStep::Id(step)).unwrap();
     p.save("second");
     let taken = p.take_back(&of_steps(&[step]));
     assert_eq!(p.read(".gitignore"), "data/\n");

@@ -28,7 +28,7 @@ fn clean(project: &TestProject, limits: Limits) -> Cleaned {
     cleaned
 }
 
-fn gc(project: &TestProject) -> Cleaned {
+pub fn gc(project: &TestProject) -> Cleaned {
     let full = Thoroughness::Full;
     let engine = &project.engine;
     engine.collect(full, true, &NoProgress).unwrap()
@@ -65,12 +65,17 @@ fn collection_keeps_every_checkpoint_and_git_agrees() {
     assert!(freed * 3 > (cleaned.bytes_before - RESERVE) * 2, "{cleaned:?}");
     project.fsck();
     assert_eq!(project.list(), before, "no id, time or number changes");
+    let again = gc(&project);
+    assert_eq!(again.collected.merged, 0, "nothing is left to do");
     for (number, state) in (1..).zip(states.iter().rev()) {
         project.restore(&before[number - 1].id.to_hex());
         assert_eq!(project.tree(), *state, "checkpoint {number}");
     }
-    let again = gc(&project);
-    assert_eq!(again.collected.merged, 0, "nothing is left to do");
+    let restored = project.list();
+    assert!(restored.ends_with(&before) && restored.len() > before.len());
+    gc(&project);
+    assert_eq!(project.list(), restored, "where the restores led is kept as well");
+    assert_eq!(gc(&project).collected.merged, 0, "nothing is left to do");
 }
 
 #[test]

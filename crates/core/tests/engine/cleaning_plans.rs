@@ -19,7 +19,7 @@ fn noise(random: &mut Random, bytes: usize) -> Vec<u8> {
 }
 
 fn sorted(mut drops: Vec<Dropped>) -> Vec<Dropped> {
-    drops.sort_by(|a, b| (&a.project, a.sequence).cmp(&(&b.project, b.sequence)));
+    drops.sort_by(|a, b| (&a.project, a.number).cmp(&(&b.project, b.number)));
     drops
 }
 

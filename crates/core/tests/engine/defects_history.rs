@@ -160,8 +160,8 @@ fn a_moved_project_gets_its_history_back() {
     assert_same(&tree, &p.tree(), "the newest state of before the move");
     p.write("src/a.txt", "later\n");
     p.save("later");
-    assert_eq!(numbers()[..3], [5, 1, 4]);
-    p.undo().unwrap();
+    assert_eq!(numbers()[..4], [6, 5, 1, 4], "the restore has a number of its own");
+    p.restore("@-1");
     assert_same(&tree, &p.tree(), "the order is that of saving, whatever the numbers");
     p.fsck();
 }

@@ -15,14 +15,15 @@ use super::project::TestProject;
 // HERMES defect 1
 #[test]
 fn rollback_works_at_the_snapshot_limit() {
-    const LIMIT: usize = 8;
+    const LIMIT: usize = 16;
     let p = TestProject::new();
     for turn in 1..=LIMIT {
         p.write("a.txt", format!("{turn}\n"));
         p.save(&format!("turn {turn}"));
     }
     let listed = p.list();
-    for (turn, target) in (1..).zip(listed.iter().rev()) {
+    // The oldest one there is, each time.
+    for (turn, target) in (1..).zip(listed.iter().rev()).step_by(2) {
         p.write("unsaved.txt", format!("before going to {turn}\n"));
         let restored = p.restore(&target.id.to_hex());
         assert_eq!(p.read("a.txt"), format!("{turn}\n"));
@@ -30,10 +31,12 @@ fn rollback_works_at_the_snapshot_limit() {
         let unsaved = p.saved_tree(restored.safety.as_ref().unwrap());
         let before = format!("before going to {turn}\n");
         assert_eq!(unsaved.file("unsaved.txt"), Some(before.as_bytes()));
-        // The limit at work: one came, so the oldest goes.
+        // The limit at work: two came, so the oldest ones go.
         let all = p.list();
-        assert_eq!(all.len(), LIMIT + 1);
-        p.project().drop_checkpoint(&all[LIMIT]).unwrap();
+        assert_eq!(all.len(), LIMIT + 2);
+        for oldest in &all[LIMIT..] {
+            p.project().drop_checkpoint(oldest).unwrap();
+        }
     }
     p.fsck_but_dangling();
 }
@@ -312,7 +315,7 @@ fn a_restore_says_which_turn_it_went_back_to() {
     assert_eq!(turns, ["3", "2", "1", "1"].map(|t| Some(t.to_owned())));
     let whole = p.restore("@-2");
     assert_eq!(whole.target.facts.turn.as_deref(), Some("1"));
-    let one_file = p.restore_paths("@-1", &["a.txt"]).unwrap();
+    let one_file = p.restore_paths("@-2", &["a.txt"]).unwrap();
     assert_eq!(one_file.target.facts.turn.as_deref(), Some("2"));
     assert_eq!(one_file.plan.actions.len(), 1, "a single file is no turn");
 }
@@ -331,8 +334,9 @@ fn a_restore_that_changes_nothing_leaves_the_list_and_undo_as_they_were() {
     let record = p.project().undo_record().unwrap();
     p.write("d.csv", vec![b'x'; 2000]);
     for _ in 0..2 {
-        let restored = p.restore("@-1");
+        let restored = p.restore(&p.oldest());
         assert_eq!(restored.plan.actions, []);
+        assert_eq!(restored.number, None, "nothing happened that could have one");
         assert_eq!(restored.kept.len(), 1, "{:?}", restored.kept);
         assert!(restored.safety.is_none() && !restored.safety_is_new);
     }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
 use herma_core::restore::{KeptWhy, RestoreError, RestoreOptions};
-use herma_core::steps::{StepEnd, StepStart};
+use herma_core::steps::{Step, StepEnd, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{Call, Error, ObjectId, RelPath, SaveOptions, Settings, WhichStep};
+use herma_core::{Call, Error, ObjectId, RelPath, SaveOptions, Settings, Undone, WhichStep};
 use herma_fs::process::BootMoment;
 use herma_testkit::bounded::Done;
 use herma_worktree::reason::Reason;
@@ -74,30 +74,32 @@ fn a_new_restore_leaves_nothing_to_redo() {
 }
 
 #[test]
-fn an_undo_of_changes_goes_to_the_newest_save_and_not_past_it() {
+fn where_no_steps_are_known_an_undo_of_changes_goes_to_the_newest_save_and_not_past_it() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     p.save("first");
-    p.write("a.txt", "two\n");
-    p.restore("@");
     p.write("a.txt", "three\n");
-    p.save("since the restore");
+    p.save("second");
     p.write("a.txt", "four\n");
     p.undo().unwrap();
     assert_eq!(p.read("a.txt"), "three\n", "what was saved last");
 }
 
 #[test]
-fn an_undo_of_changes_after_a_restore_goes_to_where_the_restore_led() {
+fn an_undo_of_a_restore_leaves_what_was_edited_since() {
     let p = TestProject::new();
-    p.write("a.txt", "one\n");
-    p.save("first");
-    p.write("a.txt", "two\n");
-    p.save("second");
+    for text in ["one\n", "two\n"] {
+        p.write("a.txt", text);
+        p.write("b.txt", text);
+        p.save(text);
+    }
     p.restore("@-1");
     p.write("a.txt", "three\n");
-    p.undo().unwrap();
-    assert_eq!(p.read("a.txt"), "one\n", "nothing was saved since");
+    let undone = p.undo().unwrap();
+    let Undone::Steps(_, Some(taken)) = undone else { panic!("{undone:?}") };
+    let conflicts: Vec<_> = taken.plan.reversed.conflicts.iter().map(|c| &c.path).collect();
+    assert_eq!(conflicts, [&RelPath::new("a.txt").unwrap()]);
+    assert_eq!((p.read("a.txt"), p.read("b.txt")), ("three\n".to_owned(), "two\n".to_owned()));
 }
 
 #[test]
@@ -122,14 +124,13 @@ fn an_undo_takes_back_later_work_that_led_to_where_an_earlier_undo_had_led() {
     let refused = p.redo();
     assert!(matches!(refused, Err(Error::NothingToRedo)), "{refused:?}");
     p.undo().unwrap();
-    p.undo().unwrap();
-    assert!(!p.exists("thesis.txt") && p.read("a.txt") == "A\n");
+    assert_eq!(p.read("thesis.txt"), "by hand\n");
     let refused = p.undo();
-    assert!(matches!(refused, Err(Error::NothingToUndo)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::NothingToUndo)), "what is by hand stays: {refused:?}");
 }
 
 #[test]
-fn an_undo_goes_to_the_hand_edit_and_then_to_where_it_began() {
+fn an_undo_of_a_step_goes_to_the_hand_edit_and_no_further() {
     let p = TestProject::new();
     for text in ["v0\n", "v1\n", "v2\n"] {
         p.write("f.txt", text);
@@ -141,10 +142,8 @@ fn an_undo_goes_to_the_hand_edit_and_then_to_where_it_began() {
     let step = p.begin("claude", "bash");
     p.write("f.txt", "v1\n");
     p.end(step);
-    for text in ["by hand\n", "v1\n", "v0\n"] {
-        p.undo().unwrap();
-        assert_eq!(p.read("f.txt"), text);
-    }
+    p.undo().unwrap();
+    assert_eq!(p.read("f.txt"), "by hand\n");
     let refused = p.undo();
     assert!(matches!(refused, Err(Error::NothingToUndo)), "{refused:?}");
 }
@@ -198,7 +197,7 @@ fn an_undo_goes_on_backwards_though_the_state_it_left_was_dropped() {
 }
 
 #[test]
-fn undoing_a_restore_twice_goes_to_the_work_before_it() {
+fn restores_are_undone_one_by_one_and_the_work_between_them_stays() {
     let p = TestProject::new();
     for text in ["one\n", "two\n"] {
         p.write("a.txt", text);
@@ -206,13 +205,20 @@ fn undoing_a_restore_twice_goes_to_the_work_before_it() {
     }
     let [second, first] = ["@", "@-1"].map(|spec| p.find(spec).id.to_hex());
     p.restore(&first);
-    p.write("a.txt", "three\n");
-    p.save("three");
+    p.write("b.txt", "by hand\n");
+    p.save("by hand");
     p.restore(&second);
-    for text in ["three\n", "one\n", "two\n", "one\n"] {
-        p.undo().unwrap();
-        assert_eq!(p.read("a.txt"), text);
-    }
+    assert!(!p.exists("b.txt"));
+    p.undo().unwrap();
+    assert_eq!((p.read("a.txt"), p.read("b.txt")), ("one\n".to_owned(), "by hand\n".to_owned()));
+    p.undo().unwrap();
+    assert_eq!((p.read("a.txt"), p.read("b.txt")), ("two\n".to_owned(), "by hand\n".to_owned()));
+    let refused = p.undo();
+    assert!(matches!(refused, Err(Error::NothingToUndo)), "{refused:?}");
+    p.redo().unwrap();
+    assert_eq!((p.read("a.txt"), p.read("b.txt")), ("one\n".to_owned(), "by hand\n".to_owned()));
+    p.redo().unwrap();
+    assert_eq!((p.read("a.txt"), p.exists("b.txt")), ("two\n".to_owned(), false));
 }
 
 #[test]
@@ -224,9 +230,13 @@ fn nothing_is_redone_over_what_changed_since_the_undo() {
     p.restore("@");
     p.undo().unwrap();
     p.write("a.txt", "three\n");
-    let refused = p.redo();
-    assert!(matches!(refused, Err(Error::ChangedSinceUndo)), "{refused:?}");
+    let redone = p.redo().unwrap();
+    let Undone::Steps(_, Some(taken)) = redone else { panic!("{redone:?}") };
+    assert_eq!(taken.plan.reversed.conflicts.len(), 1);
     assert_eq!(p.read("a.txt"), "three\n");
+    p.write("a.txt", "two\n");
+    p.redo().unwrap();
+    assert_eq!(p.read("a.txt"), "one\n", "it can still be redone");
 }
 
 #[test]
@@ -359,7 +369,7 @@ fn a_changed_size_limit_judges_files_anew() {
 }
 
 /// What hooks tell of a call of this session.
-fn call(p: &TestProject, session: &str, id: &str) -> (u64, bool) {
+fn call(p: &TestProject, session: &str, id: &str) -> (StepId, bool) {
     let call = Call {
         start: StepStart {
             facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
@@ -371,7 +381,7 @@ fn call(p: &TestProject, session: &str, id: &str) -> (u64, bool) {
         is_outer: &|_| false,
     };
     let begun = p.project().begin_call(call, &NoProgress).unwrap();
-    (begun.step.number, begun.repeated)
+    (begun.step.id(), begun.repeated)
 }
 
 #[test]
@@ -391,7 +401,7 @@ fn a_turn_that_ends_leaves_calls_of_other_sessions_open() {
     let (mine, _) = call(&p, "s-1", "call-1");
     let (other, _) = call(&p, "s-2", "call-2");
     p.project().end_turn("s-1").unwrap();
-    let open: Vec<u64> = p.project().open_steps().unwrap().iter().map(|s| s.number).collect();
+    let open: Vec<StepId> = p.project().open_steps().unwrap().iter().map(Step::id).collect();
     assert_eq!(open, [other], "and {mine} is over");
     p.project().end_session("s-1").unwrap();
     p.project().begin_turn("s-1", &Facts::default(), None).unwrap();
@@ -436,8 +446,8 @@ fn a_look_from_before_an_interrupted_restore_is_not_shared() {
 fn a_step_whose_end_nobody_can_tell_is_not_called_unchanged() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
-    let (number, _) = call(&p, "s-1", "call-1");
-    let which = WhichStep::Number(number);
+    let (step, _) = call(&p, "s-1", "call-1");
+    let which = WhichStep::Id(step);
     let ended = p.project().end_step_unknown(&which).unwrap();
     assert!(matches!(ended.step.end, StepEnd::Unknown(_)), "{ended:?}");
     assert!(ended.saved.is_none());
@@ -565,9 +575,9 @@ impl Progress for Cancelled {
 fn a_call_whose_end_could_not_be_saved_is_over_all_the_same() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
-    let (number, _) = call(&p, "s-1", "call-1");
+    let (step, _) = call(&p, "s-1", "call-1");
     p.write("a.txt", "two\n");
-    let ended = p.project().end_step(&WhichStep::Number(number), &Cancelled);
+    let ended = p.project().end_step(&WhichStep::Id(step), &Cancelled);
     assert!(ended.is_err(), "{ended:?}");
     assert!(p.project().open_steps().unwrap().is_empty());
 }

@@ -5,11 +5,12 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use herma_core::engine::NoProgress;
+use herma_core::steps::StepId;
 
 use super::interleavings::quick_project;
 use super::ledger::restore_oldest;
 use super::project::TestProject;
-use super::steps::of_steps;
+use super::steps::{handle, of_steps};
 
 fn steps_dir(p: &TestProject) -> PathBuf {
     let id = p.project().id().clone();
@@ -17,26 +18,30 @@ fn steps_dir(p: &TestProject) -> PathBuf {
     state.join("steps")
 }
 
-fn record(p: &TestProject, number: u64) -> PathBuf {
-    steps_dir(p).join(format!("{number:08}"))
+fn record(p: &TestProject, handle: u64) -> PathBuf {
+    steps_dir(p).join(format!("{handle:08}"))
 }
 
+/// The step of [`worked`], and where its record is.
+const STEP: StepId = StepId::Handle(1);
+const RECORD: u64 = 1;
+
 /// A project with one step and one hand edit.
-fn worked() -> (TestProject, u64) {
+fn worked() -> TestProject {
     let p = quick_project();
     p.write("a.txt", "old\n");
     p.write("b.txt", "old\n");
     p.save("first");
-    let step = p.step("claude", || p.write("a.txt", "agent\n"));
+    p.step("claude", || p.write("a.txt", "agent\n"));
     p.write("b.txt", "by hand\n");
-    (p, step)
+    p
 }
 
 /// Whatever the records say: what goes can be had back.
 fn assert_recoverable(p: &TestProject, what: &str) {
     let before = p.tree();
     let project = p.project();
-    for asked in [of_steps(&[1]), restore_oldest(p)] {
+    for asked in [of_steps(&[STEP]), restore_oldest(p)] {
         // Refusing is fine; what is done has to be undone by `undo`.
         let Ok(plan) = project.plan_take_back(&asked, &NoProgress) else {
             continue;
@@ -69,8 +74,8 @@ fn assert_usable(p: &TestProject, what: &str) {
 
 #[test]
 fn a_damaged_record_is_a_step_nobody_knows() {
-    let (p, step) = worked();
-    let whole = std::fs::read_to_string(record(&p, step)).unwrap();
+    let p = worked();
+    let whole = std::fs::read_to_string(record(&p, RECORD)).unwrap();
     let damaged = [
         String::new(),
         "{".to_owned(),
@@ -78,15 +83,15 @@ fn a_damaged_record_is_a_step_nobody_knows() {
         "[]".to_owned(),
         "{\"version\":1}".to_owned(),
         whole[..whole.len() / 2].to_owned(),
-        whole.replace("\"number\":1", "\"number\":2"),
+        whole.replace("\"handle\":1", "\"handle\":2"),
         "[".repeat(100_000),
         " ".repeat(1 << 19),
     ];
     for text in damaged {
-        let (p, step) = worked();
-        std::fs::write(record(&p, step), &text).unwrap();
+        let p = worked();
+        std::fs::write(record(&p, RECORD), &text).unwrap();
         let what: String = text.chars().take(60).collect();
-        let plan = p.project().plan_take_back(&of_steps(&[step]), &NoProgress);
+        let plan = p.project().plan_take_back(&of_steps(&[STEP]), &NoProgress);
         assert!(plan.is_err(), "{what}");
         assert_usable(&p, &what);
     }
@@ -99,6 +104,7 @@ fn with_numbers(text: &str, key: &str, value: &str) -> String {
     let mut result = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        let rest = rest.strip_prefix("null").unwrap_or(rest);
         result = format!("{result}{key}{value}{rest}");
     }
     result
@@ -106,7 +112,7 @@ fn with_numbers(text: &str, key: &str, value: &str) -> String {
 
 #[test]
 fn forged_numbers_and_ids_are_survived() {
-    let (other, _) = worked();
+    let other = worked();
     let foreign = other.find("@").id.to_hex();
     for (key, value) in [
         ("next_step", "18446744073709551615"),
@@ -117,13 +123,17 @@ fn forged_numbers_and_ids_are_survived() {
         ("started", "9223372036854775807"),
         ("started", "-9223372036854775808"),
         ("ended", "-9223372036854775808"),
+        ("row", "18446744073709551615"),
+        ("row", "0"),
+        ("row", "1"),
+        ("row", "2"),
     ] {
-        let (p, step) = worked();
-        let whole = std::fs::read_to_string(record(&p, step)).unwrap();
-        std::fs::write(record(&p, step), with_numbers(&whole, key, value)).unwrap();
+        let p = worked();
+        let whole = std::fs::read_to_string(record(&p, RECORD)).unwrap();
+        std::fs::write(record(&p, RECORD), with_numbers(&whole, key, value)).unwrap();
         assert_usable(&p, &format!("{key} {value}"));
         // The same in a step that never ended, and in one of Herma's own moves.
-        let open = p.begin("claude", "edit");
+        let open = handle(p.begin("claude", "edit"));
         let whole = std::fs::read_to_string(record(&p, open)).unwrap();
         std::fs::write(record(&p, open), with_numbers(&whole, key, value)).unwrap();
         let moved = std::fs::read_to_string(record(&p, open - 1)).unwrap();
@@ -131,28 +141,28 @@ fn forged_numbers_and_ids_are_survived() {
         assert_recoverable(&p, &format!("open, {key} {value}"));
     }
     for id in [foreign.as_str(), "0000000000000000000000000000000000000000"] {
-        let (p, step) = worked();
+        let p = worked();
         let own = p.list().into_iter().map(|checkpoint| checkpoint.id.to_hex());
-        let mut text = std::fs::read_to_string(record(&p, step)).unwrap();
+        let mut text = std::fs::read_to_string(record(&p, RECORD)).unwrap();
         for own in own {
             text = text.replace(&own, id);
         }
-        std::fs::write(record(&p, step), text).unwrap();
-        let plan = p.plan_take_back(&of_steps(&[step]));
-        assert_eq!(plan.uncertain(), [step], "its checkpoints are not known");
+        std::fs::write(record(&p, RECORD), text).unwrap();
+        let plan = p.plan_take_back(&of_steps(&[STEP]));
+        assert_eq!(plan.uncertain(), [p.called(STEP)], "its checkpoints are not known");
         assert_usable(&p, id);
     }
 }
 
 #[test]
 fn links_and_directories_in_the_place_of_records_are_not_followed() {
-    let (p, step) = worked();
+    let p = worked();
     let outside = p.base().join("outside");
-    std::fs::rename(record(&p, step), &outside).unwrap();
-    symlink(&outside, record(&p, step)).unwrap();
-    std::fs::create_dir(record(&p, step + 1)).unwrap();
+    std::fs::rename(record(&p, RECORD), &outside).unwrap();
+    symlink(&outside, record(&p, RECORD)).unwrap();
+    std::fs::create_dir(record(&p, RECORD + 1)).unwrap();
     assert_usable(&p, "a link and a directory");
-    let (p, _) = worked();
+    let p = worked();
     let outside = p.base().join("elsewhere");
     std::fs::rename(steps_dir(&p), &outside).unwrap();
     symlink(&outside, steps_dir(&p)).unwrap();
@@ -160,7 +170,7 @@ fn links_and_directories_in_the_place_of_records_are_not_followed() {
     assert_usable(&p, "a link to another directory");
     let now = std::fs::read_dir(&outside).unwrap().count();
     assert_eq!(now, count, "nothing is written through a link");
-    let (p, _) = worked();
+    let p = worked();
     std::fs::remove_dir_all(steps_dir(&p)).unwrap();
     std::fs::write(steps_dir(&p), "a file").unwrap();
     assert_usable(&p, "a file");
@@ -168,7 +178,7 @@ fn links_and_directories_in_the_place_of_records_are_not_followed() {
 
 #[test]
 fn damaged_turns_are_none_and_forged_ones_do_no_harm() {
-    let (p, _) = worked();
+    let p = worked();
     let turns = steps_dir(&p).parent().unwrap().join("turns");
     let forged = "{\"version\":1,\"turns\":[{\"session\":\"s\",\"turn\":\"1\",\"count\":18446744073709551615,\
                   \"started\":-9223372036854775808}]}";
@@ -184,18 +194,18 @@ fn damaged_turns_are_none_and_forged_ones_do_no_harm() {
 /// Steps nobody ended, each within the one before: the most a record can ask of whoever reads it.
 #[test]
 fn ten_thousand_records_within_each_other_are_read() {
-    let (p, step) = worked();
-    let open = p.begin("claude", "edit");
+    let p = worked();
+    let open = handle(p.begin("claude", "edit"));
     let text = std::fs::read_to_string(record(&p, open)).unwrap();
     for number in open + 1..open + 10_000 {
-        let within = format!("\"number\":{number},\"within\":{}", number - 1);
-        let text = text.replace(&format!("\"number\":{open}"), &within);
+        let within = format!("\"handle\":{number},\"within\":{}", number - 1);
+        let text = text.replace(&format!("\"handle\":{open}"), &within);
         std::fs::write(record(&p, number), text).unwrap();
     }
-    let plan = p.plan_take_back(&of_steps(&[step]));
-    assert_eq!(plan.steps, [step]);
+    let plan = p.plan_take_back(&of_steps(&[STEP]));
+    assert_eq!(plan.steps, [p.called(STEP)]);
     p.plan_take_back(&restore_oldest(&p));
-    let number = p.begin("claude", "edit");
+    let step = p.begin("claude", "edit");
     p.write("a.txt", "more\n");
-    p.end(number);
+    p.end(step);
 }

@@ -82,10 +82,7 @@ fn a_hand_edit_of_the_agents_own_line_leaves_the_file_alone_and_is_named() {
     for (conflicts, expected) in [
         (Conflicts::Ours, text(&[(2, "by hand")])),
         (Conflicts::Theirs, text(&[])),
-        (
-            Conflicts::Markers,
-            text(&[(2, "<<<<<<< now\nby hand\n=======\nline 2\n>>>>>>> taken back")]),
-        ),
+        (Conflicts::Markers, text(&[(2, "<<<<<<< now\nby hand\n=======\nline 2\n>>>>>>> undone")])),
     ] {
         p.take_back(&TakeBack { conflicts, ..restore_oldest(&p) });
         assert_eq!(p.read("shared.txt"), expected, "{conflicts:?}");

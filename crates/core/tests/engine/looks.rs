@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use herma_core::TakeBack;
 use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::restore::RestoreOptions;
+use herma_core::steps::StepId;
 
 use super::authorship::rel;
 use super::project::TestProject;
@@ -32,7 +33,7 @@ fn looks<T>(work: impl FnOnce(&Looks) -> Result<T, herma_core::Error>) -> (usize
 }
 
 /// A project with a step that changed two files, and an edit by hand since that nobody saved.
-fn edited() -> (TestProject, u64) {
+fn edited() -> (TestProject, StepId) {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     p.write("sub/b.txt", "one\n");
@@ -98,18 +99,24 @@ fn an_exact_restore_across_a_step_is_planned_and_done_with_one_look_each() {
 }
 
 #[test]
-fn undo_redo_and_restore_look_once() {
+fn a_restore_looks_once_and_undo_and_redo_look_once_more_for_their_plan() {
     let (p, _) = edited();
     let (project, all) = (p.project(), RestoreOptions::default());
     let one = RestoreOptions { paths: vec![rel("a.txt")], ..RestoreOptions::default() };
-    assert_eq!(looks(|looks| project.undo_with(looks, false)).0, 1);
-    assert_eq!(p.read("sub/deep/c.txt"), "one\n");
-    assert_eq!(looks(|looks| project.redo_with(looks, false)).0, 1);
-    assert_eq!(p.read("sub/deep/c.txt"), "by hand\n");
+    assert_eq!(looks(|looks| project.undo_with(looks, false)).0, 2);
+    assert_eq!(
+        (p.read("sub/b.txt"), p.read("sub/deep/c.txt")),
+        ("one\n".into(), "by hand\n".into())
+    );
+    assert_eq!(looks(|looks| project.redo_with(looks, false)).0, 2);
+    assert_eq!(p.read("sub/b.txt"), "agent\n");
     let first = p.list().pop().unwrap();
     assert_eq!(looks(|looks| project.restore_with(&first, &one, looks)).0, 1);
     assert_eq!((p.read("a.txt"), p.read("sub/b.txt")), ("one\n".into(), "agent\n".into()));
     assert_eq!(looks(|looks| project.restore_with(&first, &all, looks)).0, 1);
+    assert_eq!(looks(|looks| project.undo_with(looks, false)).0, 2, "straight back");
+    p.write("sub/deep/c.txt", "later\n");
+    assert_eq!(looks(|looks| project.redo_with(looks, false)).0, 2, "with edits since");
 }
 
 #[test]

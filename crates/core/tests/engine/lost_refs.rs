@@ -189,7 +189,7 @@ fn a_lost_ref_moves_no_numbers_and_the_next_save_makes_it_again() {
         assert_eq!(p.list(), before, "{lost}");
         p.undo().unwrap();
         assert_eq!(p.read("a"), "two\n", "{lost}");
-        p.restore("@-2");
+        p.restore("@-3");
         assert_eq!(p.read("a"), "one\n", "{lost}");
         p.write("a", "four\n");
         p.save("four");

@@ -24,7 +24,7 @@ const ROOT: &str = "HERMA_TEST_ROOT";
 const WORK: &str = "HERMA_TEST_CRASH";
 
 /// No work here makes more calls than this by much.
-const CALLS: usize = 130;
+const CALLS: usize = 170;
 
 /// What the process is doing when it dies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Work {
             Self::Step => {
                 let begun =
                     project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress)?;
-                project.end_step(&WhichStep::Number(begun.step.number), &NoProgress)?;
+                project.end_step(&WhichStep::Id(begun.step.id()), &NoProgress)?;
             }
         }
         Ok(())
@@ -164,11 +164,16 @@ impl Run<'_> {
     /// An agent's step: edits between its two ends.
     pub fn agent_step(&mut self, random: &mut Random) {
         self.note("step begins".to_owned());
-        let number = self.project.begin("claude", "bash");
+        let begun = self.project.begin("claude", "bash");
         self.saved_by_a_step();
         self.edit(random);
         self.note("step ends".to_owned());
-        self.project.end(number);
+        let step = self.project.end(begun);
+        let own = self.model.is_changed().then(|| self.project.find("@").number);
+        if own.is_some() {
+            self.model.worked();
+        }
+        assert_eq!(step.number, own, "a step that changed something has a number");
         self.saved_by_a_step();
         self.check_list();
     }
@@ -267,14 +272,20 @@ impl Run<'_> {
 
     /// A checkpoint that the killed process made, or the settling.
     fn adopt_one(&mut self, found: &Checkpoint, before: &Tree, half_way: &Tree) {
+        let now = self.model.disk.clone();
         let tree = match found.origin {
             Origin::Interrupted => half_way,
+            // Where the move led.
+            Origin::Merged => &now,
             _ => before,
         };
         let stored = self.project.repository().tree(&found.id.to_hex());
         assert_same(&tree.as_git(), &stored, "a checkpoint that is listed is whole");
-        let disk = std::mem::replace(&mut self.model.disk, tree.clone());
-        self.model.add(found.id);
-        self.model.disk = disk;
+        self.model.disk.clone_from(tree);
+        match found.origin {
+            Origin::Merged => self.model.add_row(found.id),
+            _ => self.model.add(found.id),
+        }
+        self.model.disk = now;
     }
 }

@@ -1,17 +1,23 @@
 //! One project and its model, taken through the same steps and compared after each.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, RestoreOptions};
-use herma_core::{Checkpoint, Error, ObjectId, RelPath, Restored, Settings, Undone};
+use herma_core::steps::StepEnd;
+use herma_core::{
+    Checkpoint, Error, ObjectId, PlannedUndo, RelPath, Restored, Settings, TakenBack, Undone, Unit,
+};
 use herma_fs::publish::Durability;
 use herma_testkit::git;
 use herma_testkit::random::Random;
 use herma_testkit::tree::edits::next_edit;
 use herma_testkit::tree::{Tree, assert_same};
 
-use super::model_state::{Files, Model, Move, Part, Refusal, files, mixed, same_content};
+use super::model_state::{
+    Files, Model, Move, Part, Refusal, files, is_within, mixed, same_content,
+};
 use super::project::TestProject;
 
 /// How the projects of the model are saved.
@@ -177,6 +183,7 @@ impl<'l> Run<'l> {
             return self.undo_or_redo_somewhere(step);
         }
         let before = files(&self.project.root);
+        let is_known = !self.model.has_units || self.model.leads_straight_back(step);
         let found = match step {
             Move::Redo => self.project.redo(),
             _ => self.project.undo(),
@@ -187,10 +194,84 @@ impl<'l> Run<'l> {
                 let tree = self.model.tree_of(&id).unwrap().clone();
                 self.arrive(step, &restored, id, tree, &before);
             }
-            (Err(refusal), Err(error)) => assert_eq!(refusal, Refusal::from(&error), "{error}"),
+            (expected, Ok(Undone::Steps(planned, Some(taken)))) => {
+                assert!(self.model.has_units, "nothing to take back");
+                let straight = expected.ok().filter(|_| is_known);
+                let straight = straight.and_then(|id| self.model.tree_of(&id).cloned());
+                self.arrive_without(step, &planned, &taken, straight, &before);
+            }
+            (Err(refusal), Err(error)) if is_known => {
+                assert_eq!(refusal, Refusal::from(&error), "{error}");
+            }
+            // Any other error than a refusal panics.
+            (_, Err(error)) if !is_known => _ = Refusal::from(&error),
             (expected, found) => panic!("{step:?}: expected {expected:?}, found {found:?}"),
         }
         self.check_list();
+    }
+
+    /// A unit went out of the present, or came back: what it did not touch is as it was, and what nobody changed since is
+    /// as it was before.
+    fn arrive_without(
+        &mut self,
+        step: Move,
+        planned: &PlannedUndo,
+        taken: &TakenBack,
+        straight: Option<Tree>,
+        before: &Files,
+    ) {
+        let now = self.project.tree();
+        if let Some(straight) = straight.or_else(|| self.reversed(step, &planned.unit)) {
+            assert_same(&straight, &now, "nobody changed that since");
+        }
+        let changes = taken.plan.reversed.changes.keys().map(|path| path.as_bytes().to_vec());
+        let changes: Vec<Vec<u8>> = changes.collect();
+        let is_near = |path: &[u8]| {
+            let near = |changed: &Vec<u8>| is_within(path, changed) || is_within(changed, path);
+            changes.iter().any(near)
+        };
+        let all: BTreeSet<&Vec<u8>> = self.model.disk.0.keys().chain(now.0.keys()).collect();
+        for path in all {
+            let is_same = self.model.disk.0.get(path) == now.0.get(path);
+            let is_told = taken.plan.exact.is_some() || is_near(path);
+            assert!(is_same || is_told, "{} was not to change", path.escape_ascii());
+        }
+        match &taken.restored {
+            Some(restored) => self.arrive(Move::Restore, restored, restored.target.id, now, before),
+            None => assert_same(&self.model.disk, &now, "nothing was done"),
+        }
+        self.model.worked();
+    }
+
+    /// What has to come of undoing one step of an agent that nobody worked over since.
+    fn reversed(&self, step: Move, unit: &Unit) -> Option<Tree> {
+        let [one] = &unit.steps[..] else { return None };
+        let StepEnd::Changed(after) = &one.end else { return None };
+        if step != Move::Undo || one.kind.is_move() {
+            return None;
+        }
+        let before = self.model.tree_of(&one.before.checkpoint)?;
+        let after = self.model.tree_of(&after.checkpoint)?;
+        let (before, after, disk) = (&before.0, &after.0, &self.model.disk.0);
+        let all: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
+        let (changed, same): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|path| before.get(*path) != after.get(*path));
+        let is_other =
+            |path: &&Vec<u8>| changed.iter().any(|c| is_within(path, c) || is_within(c, path));
+        let is_worked_over = changed.iter().any(|path| disk.get(*path) != after.get(*path))
+            || same.iter().any(|path| disk.get(*path) != after.get(*path) && is_other(path))
+            || disk.keys().any(|path| !after.contains_key(path) && is_other(&path));
+        if is_worked_over {
+            return None;
+        }
+        let mut expected = self.model.disk.clone();
+        for path in changed {
+            match before.get(path) {
+                Some(node) => _ = expected.0.insert(path.clone(), node.clone()),
+                None => _ = expected.0.remove(path),
+            }
+        }
+        Some(expected)
     }
 
     /// The same after a crash, when the model does not know where undo and redo stand.
@@ -209,6 +290,18 @@ impl<'l> Run<'l> {
                 let tree = self.model.tree_of(&restored.target.id).unwrap().clone();
                 assert_same(&tree, &self.project.tree(), "the files after the move");
                 self.model.disk = tree;
+                self.numbered(&restored);
+            }
+            Ok(Undone::Steps(_, Some(taken))) => {
+                let safety = taken.restored.as_ref().and_then(|restored| restored.safety.as_ref());
+                let is_new = |id: &ObjectId| self.model.tree_of(id).is_none();
+                if let Some(id) = safety.map(|safety| safety.id).filter(is_new) {
+                    self.model.add(id);
+                }
+                self.model.disk = self.project.tree();
+                if let Some(restored) = &taken.restored {
+                    self.numbered(restored);
+                }
             }
             Ok(other) => panic!("{other:?}"),
             Err(error) => {
@@ -246,6 +339,12 @@ impl<'l> Run<'l> {
         if expected == self.model.disk {
             assert_eq!(restored.plan.actions, [], "nothing had to change");
         }
+        let is_changed = expected != self.model.disk;
+        assert_eq!(
+            restored.number.is_some(),
+            is_changed,
+            "a move that changed something has a number"
+        );
         for (path, (node, stat)) in &files(&self.project.root) {
             if let Some((_, old)) = before.get(path).filter(|(old, _)| same_content(old, node)) {
                 assert_eq!(stat, old, "{} was not to change", path.escape_ascii());
@@ -255,6 +354,20 @@ impl<'l> Run<'l> {
         if let Some(safety) = safety {
             self.model.moved(step, safety, target, stood);
         }
+        self.numbered(restored);
+    }
+
+    /// The number of a move is that of a checkpoint of the files as they are now.
+    fn numbered(&mut self, restored: &Restored) {
+        let Some(number) = restored.number else { return };
+        let newest = self.project.find("@");
+        assert_eq!(newest.number, number, "it is the newest one");
+        assert_eq!(self.model.tree_of(&newest.id), None, "and its own");
+        if git::available() {
+            let by_git = self.project.repository().tree(&newest.id.to_hex());
+            assert_same(&self.model.disk.as_git(), &by_git, "where the move led");
+        }
+        self.model.add_row(newest.id);
     }
 
     fn drop_one(&mut self, random: &mut Random) {

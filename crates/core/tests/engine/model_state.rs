@@ -82,6 +82,9 @@ pub struct Model {
     since: Vec<ObjectId>,
     /// A restore was killed: where undo and redo lead from there is not for this model to say.
     pub moves_are_lost: bool,
+    /// There is something an undo takes back out of the present, whatever came later.
+    pub has_units: bool,
+    last_move: Option<Move>,
 }
 
 impl Model {
@@ -106,6 +109,13 @@ impl Model {
         self.since.push(id);
     }
 
+    /// A move led to the files as they are, and has this checkpoint.
+    pub fn add_row(&mut self, id: ObjectId) {
+        let since = self.since.len();
+        self.add(id);
+        self.since.truncate(since);
+    }
+
     /// The tree of a live checkpoint.
     pub fn tree_of(&self, id: &ObjectId) -> Option<&Tree> {
         let found = self.saved.iter().find(|kept| kept.id == *id);
@@ -114,6 +124,22 @@ impl Model {
 
     fn differs(&self, id: &ObjectId) -> bool {
         self.tree_of(id).is_some_and(|tree| *tree != self.disk)
+    }
+
+    /// Is the next undo or redo known to lead back just where the last move came from? With units it is so only right
+    /// after a restore, or after the undo of one.
+    pub fn leads_straight_back(&self, step: Move) -> bool {
+        let opposite = match step {
+            Move::Undo => Move::Restore,
+            Move::Redo => Move::Undo,
+            Move::Restore => return false,
+        };
+        self.is_current() && self.last_move == Some(opposite)
+    }
+
+    /// An agent did something.
+    pub fn worked(&mut self) {
+        (self.has_units, self.last_move) = (true, None);
     }
 
     /// The checkpoint an undo goes to.
@@ -176,6 +202,8 @@ impl Model {
         (past, future): (Vec<ObjectId>, Vec<ObjectId>),
     ) {
         (self.past, self.future) = (past, future);
+        self.has_units |= step == Move::Restore;
+        self.last_move = Some(step);
         match step {
             Move::Restore => self.future.clear(),
             Move::Undo => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use herma_core::cleanup::{CleanRequest, Limits};
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepKind, StepStart};
+use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::{Error, Settings, Spec, WhichStep};
 use herma_testkit::TestEnv;
 use herma_testkit::hermes::HermesStore;
@@ -53,14 +53,14 @@ impl Scene {
             3 | 4 => {
                 let start = StepStart { within: self.open.last().copied(), ..StepStart::default() };
                 let begun = project.begin_step(StepKind::Tool, start, &NoProgress).unwrap();
-                self.open.push(begun.step.number);
+                self.open.push(begun.step.handle);
                 self.write();
             }
             5 | 6 if !self.open.is_empty() => {
                 let which = self.random.below(self.open.len());
                 let step = self.open.remove(which);
                 // One whose checkpoint was dropped meanwhile may be forgotten.
-                let _ = project.end_step(&WhichStep::Number(step), &NoProgress);
+                let _ = project.end_step(&WhichStep::Id(StepId::Handle(step)), &NoProgress);
             }
             7 => {
                 let list = self.p.list();

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use herma_core::engine::NoProgress;
 use herma_core::records::step::outside::Outside;
 use herma_core::restore::RestoreOptions;
-use herma_core::steps::{Step, StepChoice, StepEnd, StepKind, StepStart};
+use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
 use herma_core::{
     Error, OutsideOfStep, SaveOptions, Settings, TakeBack, TakeBackPlan, Undone, WhichStep,
 };
@@ -36,7 +36,7 @@ fn step(p: &TestProject, work: impl FnOnce()) -> Step {
     let project = p.project();
     let begun = project.begin_step(StepKind::Run, StepStart::default(), &NoProgress).unwrap();
     work();
-    let which = WhichStep::Number(begun.step.number);
+    let which = WhichStep::Id(begun.step.id());
     project.end_step(&which, &NoProgress).unwrap().step
 }
 
@@ -44,16 +44,24 @@ fn words(step: &Step) -> Vec<String> {
     step.outside.changes.iter().map(ToString::to_string).collect()
 }
 
-fn plan(p: &TestProject, number: u64) -> TakeBackPlan {
+fn plan(p: &TestProject, step: StepId) -> TakeBackPlan {
     let asked = TakeBack {
-        steps: StepChoice { numbers: vec![number], ..StepChoice::default() },
+        steps: StepChoice { ids: vec![step], ..StepChoice::default() },
         ..TakeBack::default()
     };
     p.project().plan_take_back(&asked, &NoProgress).unwrap()
 }
 
 fn of(step: &Step) -> [OutsideOfStep; 1] {
-    [OutsideOfStep { step: step.number, outside: step.outside.clone() }]
+    [OutsideOfStep { step: step.id(), outside: step.outside.clone() }]
+}
+
+/// What an undo names that can do nothing else.
+#[track_caller]
+fn only_outside(undone: Undone) -> Vec<OutsideOfStep> {
+    let Undone::Steps(planned, taken) = undone else { panic!("{undone:?}") };
+    assert!(planned.plan.is_empty() && taken.is_none_or(|taken| taken.restored.is_none()));
+    planned.plan.outside
 }
 
 #[test]
@@ -76,14 +84,16 @@ fn a_step_that_destroys_what_checkpoints_leave_out_does_not_change_nothing() {
     let listed = p.project().steps(&StepChoice::default()).unwrap();
     assert_eq!(listed[0].step, gone, "it is on record");
 
-    assert_eq!(plan(&p, gone.number).outside, of(&gone));
-    let restored = p.restore("@");
+    assert_eq!(plan(&p, gone.id()).outside, of(&gone));
+    // It has a checkpoint of its own, and nothing was lost since that.
+    assert_eq!(p.restore("@").plan.outside, []);
+    let restored = p.restore("@-1");
     assert_eq!(restored.plan.outside, of(&gone));
     let asked = RestoreOptions {
         paths: vec![herma_core::RelPath::new("a.txt").unwrap()],
         keep: Vec::new(),
     };
-    let one = p.restore_with("@", &asked).unwrap();
+    let one = p.restore_with("@-1", &asked).unwrap();
     assert_eq!(one.plan.outside, [], "nobody asked for the others");
 }
 
@@ -93,13 +103,11 @@ fn an_undo_does_not_take_back_something_older_than_a_step_nobody_can_undo() {
     p.write("a.txt", "two\n");
     p.restore("@");
     let gone = step(&p, || p.remove("data.bin"));
-    let undone = p.undo().unwrap();
-    assert!(matches!(&undone, Undone::Outside(outside) if *outside == of(&gone)[0]), "{undone:?}");
-    assert_eq!(p.read("a.txt"), "one\n", "the older restore stays");
-    // What is done by hand after it can be undone.
-    p.write("a.txt", "three\n");
-    assert!(matches!(p.undo().unwrap(), Undone::Done(_)));
-    assert_eq!(p.read("a.txt"), "one\n");
+    for text in ["one\n", "three\n"] {
+        p.write("a.txt", text);
+        assert_eq!(only_outside(p.undo().unwrap()), of(&gone));
+        assert_eq!(p.read("a.txt"), text, "the older restore stays, and what is done by hand");
+    }
 }
 
 #[test]
@@ -110,21 +118,21 @@ fn an_undo_of_a_step_that_did_both_names_what_stays_gone() {
         p.write("app.sqlite", "other rows\n");
     });
     assert_eq!(words(&both), ["app.sqlite changed"]);
-    let Undone::Planned(plan) = p.project().undo_with(&NoProgress, true).unwrap() else {
+    let Undone::Steps(planned, None) = p.project().undo_with(&NoProgress, true).unwrap() else {
         panic!("it is only planned");
     };
-    assert_eq!(plan.outside, of(&both));
-    let Undone::Done(restored) = p.undo().unwrap() else {
+    assert_eq!(planned.plan.outside, of(&both));
+    assert_eq!(p.read("a.txt"), "two\n");
+    let Undone::Steps(_, Some(taken)) = p.undo().unwrap() else {
         panic!("there is something to undo");
     };
-    assert_eq!(restored.plan.outside, of(&both));
+    assert_eq!(taken.plan.outside, of(&both));
     assert_eq!(p.read("a.txt"), "one\n");
-    // That is nothing a redo would have to do with.
-    step(&p, || p.remove("data.bin"));
-    let Undone::Done(again) = p.redo().unwrap() else {
+    let Undone::Steps(_, Some(again)) = p.redo().unwrap() else {
         panic!("there is something to redo");
     };
-    assert_eq!(again.plan.outside, []);
+    assert_eq!(again.plan.outside, [], "the undo did nothing outside");
+    assert_eq!(p.read("a.txt"), "two\n");
 }
 
 #[test]
@@ -178,10 +186,11 @@ fn an_undo_after_a_step_deep_in_a_left_out_directory_says_that_it_goes_further_b
     // What changed something is what an undo takes back.
     let busy = step(&p, || p.write("a.txt", "three\n"));
     assert_eq!(busy.outside.unseen, 0);
-    let Ok(Undone::Done(undone)) = p.undo() else {
+    let Ok(Undone::Steps(planned, Some(_))) = p.undo() else {
         panic!("an undo takes it back");
     };
-    assert_eq!(undone.plan.passed, None);
+    assert_eq!(planned.unit.id, busy.id());
+    assert_eq!(p.read("a.txt"), "one\n");
 }
 
 #[test]
@@ -223,8 +232,8 @@ fn a_deleted_branch_is_not_nothing_and_undo_leaves_older_things_alone() {
     p.restore("@");
     let deleted = step(&p, || p.git_in("", &["branch", "-q", "-D", "f"]));
     assert_eq!(words(&deleted), ["git: branch f deleted, not covered"]);
-    assert_eq!(plan(&p, deleted.number).outside, of(&deleted));
-    assert!(matches!(p.undo().unwrap(), Undone::Outside(_)));
+    assert_eq!(plan(&p, deleted.id()).outside, of(&deleted));
+    assert_eq!(only_outside(p.undo().unwrap()), of(&deleted));
     assert_eq!(p.read("a.txt"), "one\n");
     // Packing moves every ref to another file and changes none.
     p.git_in("", &["branch", "g"]);
@@ -245,11 +254,11 @@ fn a_reset_that_is_undone_says_that_the_branch_stays_where_it_went() {
     assert_eq!(p.read("a.txt"), "one\n");
     let said = words(&reset);
     assert!(said.len() == 1 && said[0].starts_with("git: branch main moved from "), "{said:?}");
-    let Undone::Done(restored) = p.undo().unwrap() else {
+    let Undone::Steps(_, Some(taken)) = p.undo().unwrap() else {
         panic!("the file can be undone");
     };
     assert_eq!(p.read("a.txt"), "two\n");
-    assert_eq!(restored.plan.outside, of(&reset));
+    assert_eq!(taken.plan.outside, of(&reset));
     let switched = step(&p, || {
         p.git_in("", &["symbolic-ref", "HEAD", "refs/heads/f"]);
     });
@@ -276,10 +285,8 @@ pub fn check_told(p: &TestProject, done: &Step, told: &[&str]) {
     assert_eq!(words(done), told);
     assert!(!done.is_idle());
     for dry_run in [true, false] {
-        match p.project().undo_with(&NoProgress, dry_run).unwrap() {
-            Undone::Outside(outside) => assert_eq!(outside, of(done)[0]),
-            other => panic!("{other:?}"),
-        }
+        let undone = p.project().undo_with(&NoProgress, dry_run).unwrap();
+        assert_eq!(only_outside(undone), of(done));
     }
     assert_eq!(p.read("a.txt"), "two\n", "what is older stays");
 }

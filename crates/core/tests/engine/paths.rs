@@ -212,7 +212,7 @@ fn a_file_that_became_a_directory_and_the_reverse_come_back_by_path() {
     let restored = p.restore_paths("@", &["thing"]).unwrap();
     assert_eq!(kept(&restored), []);
     assert_same(&with(before.clone(), &saved, "thing"), &p.tree(), "thing");
-    p.restore_paths("@-1", &["other"]).unwrap();
+    p.restore_paths(&p.oldest(), &["other"]).unwrap();
     assert_same(&saved, &p.tree(), "both");
     p.undo().unwrap();
     p.undo().unwrap();
@@ -253,7 +253,7 @@ fn overlapping_paths_and_the_root_mean_what_they_say() {
     let before = p.tree();
     p.restore_paths("@", &["src/main.rs", "src", "src/main.rs"]).unwrap();
     assert_same(&with(before, &saved, "src"), &p.tree(), "src, three times");
-    p.restore_paths("@-1", &[""]).unwrap();
+    p.restore_paths(&p.oldest(), &[""]).unwrap();
     assert_same(&saved, &p.tree(), "the root is everything");
 }
 

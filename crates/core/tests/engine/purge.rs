@@ -244,7 +244,7 @@ fn what_is_still_in_the_project_is_saved_again_and_can_be_purged_again() {
     p.remove("key");
     purge(&p, &["key"]);
     assert!(!is_stored(&p, &id));
-    assert_eq!(p.list().len(), 3, "with the one from before the restore");
+    assert_eq!(p.list().len(), 4, "with those from before and after the restore");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn steps_and_undo_go_on_after_a_purge() {
     p.undo().unwrap();
     let steps = |p: &TestProject| {
         let steps = p.project().steps(&StepChoice::default()).unwrap();
-        steps.iter().map(|s| (s.step.number, s.step.kind, s.step.end.word())).collect::<Vec<_>>()
+        steps.iter().map(|s| (s.step.id(), s.step.kind, s.step.end.word())).collect::<Vec<_>>()
     };
     let before = steps(&p);
     purge(&p, &["key"]);

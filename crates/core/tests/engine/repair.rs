@@ -45,9 +45,9 @@ fn overwrite(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-fn checkpoint_ref(p: &TestProject, sequence: u64) -> PathBuf {
+fn checkpoint_ref(p: &TestProject, number: u64) -> PathBuf {
     let id = p.project().id().to_string();
-    p.store().join(format!("refs/herma/{id}/{sequence:08}"))
+    p.store().join(format!("refs/herma/{id}/{number:08}"))
 }
 
 fn record(p: &TestProject) -> PathBuf {
@@ -505,14 +505,14 @@ fn a_damaged_record_that_nothing_belongs_to_is_only_set_aside() {
 
 #[test]
 fn torn_refs_are_made_again_if_anything_tells_what_they_named() {
-    for sequence in 1..=3 {
+    for number in 1..=3 {
         let p = three();
         let expected = p.list();
-        overwrite(&checkpoint_ref(&p, sequence), b"");
+        overwrite(&checkpoint_ref(&p, number), b"");
         let repaired = repair(&p);
-        assert_eq!(repaired.refs.len(), 1, "{sequence}");
-        assert_eq!(repaired.refs[0].sequence, Some(sequence));
-        let lost = &expected[3 - sequence as usize];
+        assert_eq!(repaired.refs.len(), 1, "{number}");
+        assert_eq!(repaired.refs[0].number, Some(number));
+        let lost = &expected[3 - number as usize];
         assert_eq!(repaired.refs[0].recovered, Some(lost.id));
         assert_eq!(p.list(), expected);
         assert!(repaired.after.is_whole());
@@ -629,8 +629,8 @@ fn a_save_does_not_miss_a_pack_whose_index_was_made_again() {
 #[test]
 fn an_undo_does_not_pass_over_a_checkpoint_that_cannot_be_read() {
     let p = three();
-    p.restore("@-1");
-    rot(&p, &p.find("@").id);
+    let left = p.restore("@-1").safety.unwrap();
+    rot(&p, &left.id);
     let refused = p.undo().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Damaged);
     assert_eq!(p.read("a"), "1");
@@ -651,7 +651,7 @@ fn a_ref_nobody_remembers_is_set_aside_by_its_number() {
     let repaired = repair(&p);
     assert_eq!(repaired.refs.len(), 2);
     let checkpoint = &repaired.refs[0];
-    assert_eq!((checkpoint.sequence, checkpoint.recovered), (Some(2), None));
+    assert_eq!((checkpoint.number, checkpoint.recovered), (Some(2), None));
     assert_eq!(repaired.refs[1].name, name);
     for repaired in &repaired.refs {
         let aside = repaired.set_aside.as_ref().unwrap();

@@ -203,6 +203,7 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
         options: RestoreOptions::default(),
         started: 0,
         by: herma_core::records::undo::Move::Restore,
+        undid: None,
         undo: herma_core::records::undo::UndoRecord::default(),
     };
     journal.write(&state, &state).unwrap();

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use herma_core::steps::StepId;
 use herma_testkit::tree::{Node, Tree};
 
 use super::project::TestProject;
@@ -337,12 +338,27 @@ impl Script {
             } else {
                 &mut expected.unattributed
             };
-            names.extend(differing(&self.points[stretch], &self.points[stretch + 1]));
+            names.extend(self.changed_in(stretch));
+        }
+        if let Asked::Steps(_) = asked {
+            // Only what overlaps is named.
+            let of_chosen = changed.iter().filter(|s| !self.stretches[**s].is_disjoint(&chosen));
+            let touched: BTreeSet<String> = of_chosen.flat_map(|s| self.changed_in(*s)).collect();
+            for names in
+                [&mut expected.by_hand, &mut expected.by_others, &mut expected.unattributed]
+            {
+                names.retain(|name| touched.contains(name));
+            }
         }
         let runs = runs_of(&ours, &changed);
         let left = self.without(&runs, &mut expected.conflicts);
         expected.tree = tree_of(&left);
         expected
+    }
+
+    /// The paths that changed along a stretch.
+    fn changed_in(&self, stretch: usize) -> BTreeSet<String> {
+        differing(&self.points[stretch], &self.points[stretch + 1])
     }
 
     /// What the other actions lead to, with what cannot be taken back. A file that something later holds in one run
@@ -401,7 +417,7 @@ impl Script {
         write_files(p, &first_files());
         let mut files = first_files();
         let mut events = self.events.iter();
-        let mut open: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut open: BTreeMap<&str, StepId> = BTreeMap::new();
         for line in lines {
             match line {
                 Line::Save => {

@@ -1,7 +1,7 @@
 //! What a session changed, and nothing else.
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepChoice, StepStart};
+use herma_core::steps::{StepChoice, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Error, RelPath, SessionChanges, WhichStep};
 use herma_diff::{PatchOptions, patch};
@@ -15,14 +15,13 @@ impl TestProject {
         project.session_changes(choice, &[], true, &NoProgress).unwrap()
     }
 
-    fn in_session(&self, session: &str, work: impl FnOnce()) -> u64 {
-        let number = self.begin_as(StepStart {
+    fn in_session(&self, session: &str, work: impl FnOnce()) -> StepId {
+        let begun = self.begin_as(StepStart {
             facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
             ..StepStart::default()
         });
         work();
-        self.end(number);
-        number
+        self.end(begun).id()
     }
 }
 
@@ -66,7 +65,7 @@ fn a_session_that_did_everything_is_the_difference_git_shows() {
     let args = ["diff", "--no-color", "-M", "--full-index", &before, &after];
     let git = p.repository().git(args).success();
     assert_eq!(patch_without_ids(&patch_of(&changes)), patch_without_ids(git.text()));
-    assert_eq!(first, 1);
+    assert_eq!(first, StepId::Number(2));
 }
 
 /// Ids may be written shorter or longer.
@@ -131,17 +130,17 @@ fn what_a_session_shares_with_others_is_named_and_not_shown() {
 fn a_step_that_is_under_way_shows_what_is_there_already() {
     let p = TestProject::new();
     p.write("a", "1\n");
-    let number = p.begin("claude", "bash");
+    let step = p.begin("claude", "bash");
     p.write("a", "1\n2\n");
     p.write("new", "unsaved\n");
-    let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
+    let choice = StepChoice { ids: vec![step], ..StepChoice::default() };
     let changes = p.session_changes(&choice);
-    assert_eq!(changes.uncertain, [number]);
+    assert_eq!(changes.uncertain, [step]);
     let patch = patch_of(&changes);
     assert!(patch.contains("+2\n") && patch.contains("+unsaved\n"), "{patch}");
     let project = p.project();
-    project.end_step_unknown(&WhichStep::Number(number)).unwrap();
-    p.expect("a", &[("1\n", "-"), ("2\n", "?[1]")]);
+    project.end_step_unknown(&WhichStep::Id(step)).unwrap();
+    p.expect("a", &[("1\n", "-"), ("2\n", &format!("?[{step}]"))]);
     let nobody = project.session_changes(&of_session("none"), &[], true, &NoProgress);
     assert!(matches!(nobody, Err(Error::NoSteps)));
 }
@@ -151,9 +150,9 @@ fn what_is_not_kept_any_more_is_said_to_be_missing() {
     let p = TestProject::new();
     p.write("f", "old\n");
     let one = p.in_session("s", || p.write("f", "old\none\n"));
-    p.in_session("s", || p.write("f", "old\none\ntwo\n"));
+    let two = p.in_session("s", || p.write("f", "old\none\ntwo\n"));
     p.project().drop_checkpoint(&p.find("@-2")).unwrap();
-    p.expect("f", &[("old\n", "-"), ("one\n", "-"), ("two\n", "2")]);
+    p.expect("f", &[("old\n", "-"), ("one\n", "-"), ("two\n", &two.to_string())]);
     let changes = p.session_changes(&of_session("s"));
     assert_eq!(changes.forgotten, [one]);
     let patch = patch_of(&changes);

@@ -121,7 +121,7 @@ fn beside_steps_a_left_out_file_is_not_called_restored_either() {
     let project = p.project();
     let step = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress);
     p.write("a.txt", "two\n");
-    let which = herma_core::WhichStep::Number(step.unwrap().step.number);
+    let which = herma_core::WhichStep::Id(step.unwrap().step.id());
     project.end_step(&which, &NoProgress).unwrap();
     p.write("conf/app.toml", "by = \"hand\"\n");
     p.save("by hand");

@@ -3,7 +3,7 @@
 
 use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
-use herma_core::steps::{StepChoice, StepStart};
+use herma_core::steps::{StepChoice, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Error, RelPath, TakeBack, WhichStep};
 use herma_testkit::tree::assert_same;
@@ -11,7 +11,7 @@ use herma_testkit::tree::assert_same;
 use super::interleavings::quick_project;
 use super::ledger::{conflicts, names, restore_oldest};
 use super::project::TestProject;
-use super::steps::of_steps;
+use super::steps::{handle, of_steps};
 
 /// A project with some files and one checkpoint.
 fn started() -> TestProject {
@@ -38,11 +38,11 @@ fn contents(p: &TestProject) -> [String; 4] {
     ["a.txt", "b.txt", "c.txt", "d.txt"].map(|name| p.read(name).trim_end().to_owned())
 }
 
-/// The number of the step that was noted last: Herma's own move.
-fn last_step(p: &TestProject) -> u64 {
-    let number = p.begin("nobody", "nothing");
-    p.end(number);
-    number - 1
+/// The step that was noted last: Herma's own move.
+fn last_step(p: &TestProject) -> StepId {
+    let step = p.begin("nobody", "nothing");
+    p.end(step);
+    p.called(StepId::Handle(handle(step) - 1))
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn a_step_nobody_ended_counts_until_the_next_checkpoint() {
     // The next prompt says that it is over, whatever came of it.
     let project = p.project();
     project.begin_turn("s", &Facts::default(), None).unwrap();
-    let again = project.end_step(&WhichStep::Number(step), &NoProgress);
+    let again = project.end_step(&WhichStep::Id(step), &NoProgress);
     assert!(matches!(again, Err(Error::StepIsOver(_))), "{again:?}");
     p.save("somebody");
     p.write("c.txt", "by hand, later\n");
     let taken = p.take_back(&of_steps(&[step]));
     assert_eq!(taken.plan.uncertain(), [step]);
-    assert_eq!(names(&taken.plan.by_hand), ["c.txt"]);
+    assert_eq!(names(&taken.plan.by_hand), [""; 0], "what overlaps nothing is not named");
     assert_eq!(contents(&p), ["old", "old", "by hand, later", "old"]);
 }
 
@@ -85,16 +85,16 @@ fn a_step_with_an_unknown_end_counts_until_the_next_checkpoint() {
     let step = p.begin("claude", "background");
     p.write("a.txt", "agent\n");
     let project = p.project();
-    let which = WhichStep::Number(step);
+    let which = WhichStep::Id(step);
     project.end_step_unknown(&which).unwrap();
     p.write("b.txt", "agent, in the background\n");
     let next = p.step("codex", || p.write("c.txt", "codex\n"));
     p.write("d.txt", "by hand\n");
     let plan = p.plan_take_back(&of_steps(&[next]));
-    assert_eq!(plan.uncertain(), [0; 0]);
+    assert_eq!(plan.uncertain(), []);
     let taken = p.take_back(&of_steps(&[step]));
     assert_eq!(taken.plan.uncertain(), [step]);
-    assert_eq!(names(&taken.plan.by_others), ["c.txt"]);
+    assert_eq!(names(&taken.plan.by_others), [""; 0], "what overlaps nothing is not named");
     assert_eq!(contents(&p), ["old", "old", "codex", "by hand"]);
 }
 
@@ -105,15 +105,15 @@ fn what_happened_during_two_steps_is_nobodys() {
     p.write("a.txt", "claude\n");
     let second = p.begin("codex", "bash");
     p.write("b.txt", "one of them\n");
-    p.end(first);
+    let first = p.end(first).id();
     p.write("c.txt", "codex\n");
-    p.end(second);
+    let second = p.end(second).id();
     p.write("d.txt", "by hand\n");
     let plan = p.plan_take_back(&of_steps(&[second]));
     assert_eq!(names(&plan.unattributed), ["b.txt"]);
     let taken = p.take_back(&of_steps(&[first]));
     assert_eq!(names(&taken.plan.unattributed), ["b.txt"]);
-    assert_eq!(names(&taken.plan.by_others), ["c.txt"]);
+    assert_eq!(names(&taken.plan.by_others), [""; 0], "what overlaps nothing is not named");
     assert_eq!(contents(&p), ["old", "one of them", "codex", "by hand"]);
     p.undo().unwrap();
     let both = p.take_back(&of_steps(&[first, second]));
@@ -126,18 +126,18 @@ fn a_step_within_another_is_told_from_it_and_goes_with_it() {
     let p = started();
     let outer = p.begin("claude", "task");
     p.write("a.txt", "outer\n");
-    let inner = p.begin_as(StepStart { within: Some(outer), ..in_session("s") });
+    let inner = p.begin_as(StepStart { within: Some(handle(outer)), ..in_session("s") });
     p.write("b.txt", "inner\n");
-    p.end(inner);
+    let inner = p.end(inner).id();
     p.write("c.txt", "outer\n");
-    p.end(outer);
+    let outer = p.end(outer).id();
     p.write("d.txt", "by hand\n");
     let taken = p.take_back(&of_steps(&[inner]));
     assert_eq!(taken.plan.steps, [inner]);
     assert_eq!(contents(&p), ["outer", "old", "outer", "by hand"]);
     p.undo().unwrap();
     let taken = p.take_back(&of_steps(&[outer]));
-    assert_eq!(taken.plan.steps, [outer, inner]);
+    assert_eq!(taken.plan.steps, [inner, outer]);
     assert_eq!(contents(&p), ["old", "old", "old", "by hand"]);
 }
 
@@ -150,7 +150,7 @@ fn a_step_that_lost_a_checkpoint_is_doubted() {
         let step = p.begin("claude", "edit");
         let before = p.find("@");
         p.write("a.txt", "agent\n");
-        p.end(step);
+        let step = p.end(step).id();
         let after = p.find("@");
         p.write("c.txt", "by hand, after\n");
         p.save("somebody");
@@ -189,7 +189,7 @@ fn a_step_of_which_nothing_is_left_is_refused() {
     p.write("c.txt", "by hand\n");
     let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress);
     assert!(matches!(&plan, Err(Error::StepsForgotten(steps)) if *steps == [step]), "{plan:?}");
-    let unknown = project.plan_take_back(&of_steps(&[99]), &NoProgress);
+    let unknown = project.plan_take_back(&of_steps(&[StepId::Number(99)]), &NoProgress);
     assert!(matches!(unknown, Err(Error::NoSuchStep(_))), "{unknown:?}");
     assert_eq!(contents(&p), ["agent", "by hand", "by hand", "old"]);
 }
@@ -203,10 +203,10 @@ fn a_checkpoint_in_the_place_of_a_dropped_one_is_not_taken_for_it() {
     p.write("b.txt", "by hand\n");
     let saved = p.save("somebody");
     assert!(saved.checkpoint.number > dropped.number);
-    p.write("c.txt", "by hand\n");
+    p.write("a.txt", "by hand\n");
     let plan = p.plan_take_back(&of_steps(&[step]));
     assert_eq!(plan.uncertain(), [step], "nobody knows where it ended");
-    assert_eq!(names(&plan.by_hand), ["c.txt"]);
+    assert_eq!(names(&plan.by_hand), ["a.txt"]);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_restore_between_steps_is_not_a_persons_work() {
         let second = p.step("codex", || p.write("c.txt", "second step\n"));
         p.write("d.txt", "by hand\n");
         let taken = p.take_back(&of_steps(&[second]));
-        assert_eq!(names(&taken.plan.by_hand), ["d.txt"], "{part:?}");
+        assert_eq!(names(&taken.plan.by_hand), [""; 0], "{part:?}");
         assert_eq!(contents(&p), ["old", b_after, "old", "by hand"]);
         let taken = p.take_back(&restore_oldest(&p));
         assert_eq!(names(&taken.plan.by_hand), ["d.txt"], "{part:?}");
@@ -319,9 +319,9 @@ fn steps_are_chosen_by_session_turn_and_time() {
     let p = started();
     let project = p.project();
     let work = |session: &str, file: &str| {
-        let number = p.begin_as(in_session(session));
+        let step = p.begin_as(in_session(session));
         p.write(file, "agent\n");
-        p.end(number);
+        p.end(step);
     };
     project.begin_turn("s", &Facts::default(), None).unwrap();
     work("s", "a.txt");
@@ -397,7 +397,7 @@ fn an_exact_restore_names_steps_it_is_not_sure_of() {
     let step = p.begin("claude", "background");
     p.write("a.txt", "agent\n");
     let project = p.project();
-    project.end_step_unknown(&WhichStep::Number(step)).unwrap();
+    project.end_step_unknown(&WhichStep::Id(step)).unwrap();
     p.write("b.txt", "by hand, as far as anybody can tell\n");
     assert!(project.has_steps_since(&first).unwrap());
     let plan = p.plan_take_back(&restore_oldest(&p));

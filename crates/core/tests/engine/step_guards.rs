@@ -46,9 +46,10 @@ fn a_plan_says_what_was_done_by_hand_and_what_becomes_of_each_step() {
     p.write("b.txt", "one\n");
     let first = p.save("first").checkpoint;
     let step = p.step("claude", || p.write("a.txt", "agent\n"));
+    p.chmod("a.txt", 0o600);
     p.chmod("b.txt", 0o600);
     let plan = p.plan_take_back(&of_steps(&[step]));
-    assert_eq!(names(&plan.by_hand), ["b.txt"]);
+    assert_eq!(names(&plan.by_hand), ["a.txt"], "only what overlaps is named");
     let whole = StepOutcome { step, extent: Extent::Whole, left: Vec::new() };
     assert_eq!(plan.outcomes(), [whole]);
     let has_steps_since = |from: &Checkpoint| p.project().has_steps_since(from).unwrap();

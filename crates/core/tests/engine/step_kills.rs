@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepKind, StepStart};
+use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::{Engine, Error, Settings, WhichStep};
 use herma_testkit::faults::{Fault, Faults};
 use herma_testkit::git::Repository;
@@ -17,17 +17,17 @@ const HOME: &str = "HERMA_TEST_HOME";
 const ROOT: &str = "HERMA_TEST_ROOT";
 const WORK: &str = "HERMA_TEST_WORK";
 
-fn work(engine: &Engine, root: &Path, name: &str) -> Result<u64, Error> {
+fn work(engine: &Engine, root: &Path, name: &str) -> Result<StepId, Error> {
     let project = engine.project(root)?;
     let step = match name {
         "begin" => {
             let begun = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress);
             begun?.step
         }
-        "end" => project.end_step(&WhichStep::Number(2), &NoProgress)?.step,
+        "end" => project.end_step(&WhichStep::Id(StepId::Handle(2)), &NoProgress)?.step,
         other => panic!("{other}"),
     };
-    Ok(step.number)
+    Ok(step.id())
 }
 
 /// What the killed process does.
@@ -63,7 +63,7 @@ fn assert_sound(home: &Path) {
     assert!(words.all(|line| line.starts_with("notice:")), "{output}");
 }
 
-fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Engine, u64)) {
+fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Engine, StepId)) {
     if !faults::available() {
         return;
     }
@@ -82,14 +82,15 @@ fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Engine, u64)) {
             assert_sound(&home);
             let engine = engine(&home, None, Settings::default());
             let project = engine.project(&p.root).unwrap();
-            let plan = project.plan_take_back(&of_steps(&[1]), &NoProgress).unwrap();
-            assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![1], Vec::new()));
-            let number = match work(&engine, &p.root, name) {
+            let first = StepId::Number(2);
+            let plan = project.plan_take_back(&of_steps(&[first]), &NoProgress).unwrap();
+            assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![first], Vec::new()));
+            let step = match work(&engine, &p.root, name) {
                 // The record was written before the process died.
-                Err(Error::StepIsOver(number)) => number,
-                number => number.unwrap(),
+                Err(Error::StepIsOver(step)) => step,
+                step => step.unwrap(),
             };
-            check(&engine, number);
+            check(&engine, step);
             assert_sound(&home);
         }
         std::fs::remove_dir_all(&home).unwrap();
@@ -108,12 +109,13 @@ fn a_step_whose_end_was_killed_can_be_ended() {
     let p = scene();
     let step = p.begin("claude", "edit");
     p.write("a.txt", "second step\n");
-    kill_everywhere(&p, "end", |engine, number| {
-        assert_eq!(number, step);
+    kill_everywhere(&p, "end", |engine, ended| {
         let project = engine.project(&p.root).unwrap();
         let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress);
         let plan = plan.unwrap();
-        assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], Vec::new()));
+        assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![ended], Vec::new()));
+        let newest = project.timeline().unwrap().remove(0);
+        assert_eq!(ended, StepId::Number(newest.number), "it has a checkpoint of its own");
         assert_eq!(plan.reversed.changes.len(), 1);
         assert_eq!(plan.reversed.conflicts, []);
     });
@@ -122,10 +124,10 @@ fn a_step_whose_end_was_killed_can_be_ended() {
 #[test]
 fn a_step_whose_beginning_was_killed_can_be_begun() {
     let p = scene();
-    kill_everywhere(&p, "begin", |engine, number| {
-        assert!(number == 2 || number == 3, "{number}");
+    kill_everywhere(&p, "begin", |engine, step| {
+        assert!([2, 3].map(StepId::Handle).contains(&step), "{step}");
         let project = engine.project(&p.root).unwrap();
-        let which = WhichStep::Number(number);
+        let which = WhichStep::Id(step);
         project.end_step(&which, &NoProgress).unwrap();
     });
 }

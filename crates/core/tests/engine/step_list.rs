@@ -1,40 +1,40 @@
 //! Listing steps, and forgetting those that nothing can be done about any more.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use herma_core::cleanup::{CleanRequest, Limits, Orphans};
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepChoice, StepKind, StepStart};
+use herma_core::steps::{StepChoice, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{ListedStep, WhichStep};
 
 use super::project::TestProject;
+use super::steps::handle;
 
-fn begin(project: &TestProject, agent: &str, within: Option<u64>) -> u64 {
+fn begin(project: &TestProject, agent: &str, within: Option<StepId>) -> StepId {
     let start = StepStart {
         facts: Facts {
             agent: Some(agent.to_owned()),
             session: Some(format!("{agent}'s")),
             ..Facts::default()
         },
-        within,
+        within: within.map(handle),
         ..StepStart::default()
     };
     let begun = project.project().begin_step(StepKind::Tool, start, &NoProgress);
-    begun.unwrap().step.number
+    begun.unwrap().step.id()
 }
 
-fn end(project: &TestProject, number: u64) {
-    let which = WhichStep::Number(number);
-    project.project().end_step(&which, &NoProgress).unwrap();
+fn end(project: &TestProject, step: StepId) -> StepId {
+    project.end(step).id()
 }
 
 /// One whole step that writes a file.
-fn step(project: &TestProject, file: &str, content: &str) -> u64 {
-    let number = begin(project, "one", None);
+fn step(project: &TestProject, file: &str, content: &str) -> StepId {
+    let begun = begin(project, "one", None);
     project.write(file, content);
-    end(project, number);
-    number
+    end(project, begun)
 }
 
 fn list(project: &TestProject) -> Vec<ListedStep> {
@@ -56,18 +56,19 @@ fn steps_are_listed_with_what_they_changed_newest_first() {
     let project = TestProject::new();
     assert!(list(&project).is_empty(), "no store, no steps");
     project.write("a.txt", "1\n2\n");
-    assert_eq!(step(&project, "a.txt", "1\nzwei\ndrei\n"), 1);
+    let first = step(&project, "a.txt", "1\nzwei\ndrei\n");
+    assert_eq!(first, StepId::Number(2));
     let idle = begin(&project, "two", None);
     end(&project, idle);
     let lost = begin(&project, "two", None);
     project.write("b.txt", "b\n");
-    let which = WhichStep::Number(lost);
+    let which = WhichStep::Id(lost);
     project.project().end_step_unknown(&which).unwrap();
     let open = begin(&project, "two", None);
 
     let listed = list(&project);
-    let numbers: Vec<_> = listed.iter().map(|listed| listed.step.number).collect();
-    assert_eq!(numbers, [open, lost, idle, 1]);
+    let names: Vec<_> = listed.iter().map(|listed| listed.step.id()).collect();
+    assert_eq!(names, [open, lost, idle, first]);
     let words: Vec<_> = listed.iter().map(|listed| listed.step.end.word()).collect();
     assert_eq!(words, ["open", "unknown", "unchanged", "changed"]);
     let undoable: Vec<_> = listed.iter().map(|listed| listed.undoable).collect();
@@ -97,11 +98,8 @@ fn steps_that_were_under_way_at_once_name_each_other_but_not_their_own_parts() {
     end(&project, outer);
     let after = begin(&project, "two", None);
     end(&project, after);
-    let shared: Vec<_> = list(&project)
-        .into_iter()
-        .rev()
-        .map(|listed| (listed.step.number, listed.shared))
-        .collect();
+    let shared: Vec<_> =
+        list(&project).into_iter().rev().map(|listed| (listed.step.id(), listed.shared)).collect();
     let expected = [
         (outer, vec![stranger]),
         (inner, vec![stranger]),
@@ -139,10 +137,10 @@ fn a_step_is_no_part_of_one_that_is_over() {
     let outer = begin(&project, "one", None);
     end(&project, outer);
     let later = begin(&project, "one", Some(outer));
-    assert_eq!(list(&project)[0].step.number, later);
+    assert_eq!(list(&project)[0].step.id(), later);
     assert_eq!(list(&project)[0].step.start.within, None);
-    let unheard_of = begin(&project, "one", Some(1 << 40));
-    assert_eq!(list(&project)[0].step.number, unheard_of);
+    let unheard_of = begin(&project, "one", Some(StepId::Handle(1 << 40)));
+    assert_eq!(list(&project)[0].step.id(), unheard_of);
     assert_eq!(list(&project)[0].step.start.within, None);
 }
 
@@ -150,17 +148,19 @@ fn a_step_is_no_part_of_one_that_is_over() {
 fn cleaning_forgets_steps_whose_checkpoints_are_gone_and_keeps_the_numbers_going() {
     let project = TestProject::new();
     project.write("a.txt", "0");
-    for round in 0..12 {
-        step(&project, "a.txt", &format!("{round}\n"));
-    }
+    let steps: Vec<StepId> =
+        (0..12).map(|round| step(&project, "a.txt", &format!("{round}\n"))).collect();
     assert_eq!(list(&project).len(), 12);
     keep_only(&project, 4);
     let listed = list(&project);
     // Four checkpoints are the ends of three steps; the one before it has only its end left.
-    let left: Vec<_> = listed.iter().map(|listed| (listed.step.number, listed.undoable)).collect();
-    assert_eq!(left, [(12, true), (11, true), (10, true), (9, false)]);
+    let left: Vec<_> = listed.iter().map(|listed| (listed.step.id(), listed.undoable)).collect();
+    let undoable = [(11, true), (10, true), (9, true), (8, false)];
+    assert_eq!(left, undoable.map(|(step, undoable)| (steps[step], undoable)));
     assert!(listed[3].changes.is_none());
-    assert_eq!(step(&project, "a.txt", "after\n"), 13);
+    assert_eq!(steps[11], StepId::Number(13));
+    assert_eq!(step(&project, "a.txt", "after\n"), StepId::Number(14));
+    assert_eq!(list(&project)[0].step.handle, 13);
 }
 
 #[test]
@@ -198,20 +198,26 @@ fn a_deleted_project_s_steps_and_turns_go_with_its_checkpoints() {
     };
     let cleaned = project.engine.clean(&request, &NoProgress).unwrap();
     assert_eq!(cleaned.forgotten.len(), 1, "{cleaned:?}");
-    assert!(!own.join("steps").exists() && !own.join("turns").exists());
+    let left = |dir: &str| {
+        let names = fs::read_dir(own.join(dir)).unwrap().map(|entry| entry.unwrap().file_name());
+        names.collect::<BTreeSet<_>>()
+    };
+    // The next number stays, in case the directory is made again.
+    assert_eq!(left("steps"), ["next-checkpoint".into()].into());
+    assert_eq!(left(""), ["lock".into(), "steps".into()].into());
 }
 
 #[test]
 fn an_older_step_is_found_by_its_number() {
     let project = TestProject::new();
     project.write("a.txt", "0");
-    for text in ["1\n", "2\n", "3\n"] {
-        step(&project, "a.txt", text);
-    }
-    for number in 1..=3 {
-        let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
-        let listed = project.project().steps(&choice).unwrap();
-        assert_eq!(listed.iter().map(|one| one.step.number).collect::<Vec<_>>(), [number]);
+    let steps = ["1\n", "2\n", "3\n"].map(|text| step(&project, "a.txt", text));
+    for (handle, step) in (1..).zip(steps) {
+        for called in [step, StepId::Handle(handle)] {
+            let choice = StepChoice { ids: vec![called], ..StepChoice::default() };
+            let listed = project.project().steps(&choice).unwrap();
+            assert_eq!(listed.iter().map(|one| one.step.id()).collect::<Vec<_>>(), [step]);
+        }
     }
 }
 
@@ -222,7 +228,8 @@ fn clearing_everything_clears_the_steps() {
     step(&project, "a.txt", "1\n");
     project.engine.clear(None).unwrap();
     assert!(list(&project).is_empty());
-    assert_eq!(step(&project, "a.txt", "2\n"), 1);
+    assert_eq!(step(&project, "a.txt", "2\n"), StepId::Number(2));
+    assert_eq!(list(&project)[0].step.handle, 1);
 }
 
 #[test]
@@ -233,11 +240,11 @@ fn a_list_with_a_limit_knows_what_was_under_way_before_it() {
     for number in 0..5 {
         step(&project, "a.txt", &format!("{number}\n"));
     }
-    end(&project, long);
+    let long = end(&project, long);
     let idle = begin(&project, "one", None);
     end(&project, idle);
     let (newest, hidden) =
         project.project().newest_steps(&StepChoice::default(), 1, false).unwrap();
-    assert_eq!(newest[0].step.number, idle - 1);
+    assert_eq!(newest[0].step.handle, handle(idle) - 1);
     assert_eq!((newest[0].shared.as_slice(), hidden), (&[long][..], 1));
 }

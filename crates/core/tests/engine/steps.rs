@@ -1,7 +1,7 @@
 //! Steps, and taking them back.
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{Step, StepChoice, StepEnd, StepKind, StepStart};
+use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{TakeBack, TakeBackPlan, TakenBack, WhichStep};
 use herma_diff::Side;
@@ -9,8 +9,8 @@ use herma_diff::Side;
 use super::project::TestProject;
 
 impl TestProject {
-    /// An agent begins a tool call.
-    pub fn begin(&self, agent: &str, tool: &str) -> u64 {
+    /// An agent begins a tool call. Returns what it is called until it ends.
+    pub fn begin(&self, agent: &str, tool: &str) -> StepId {
         self.begin_as(StepStart {
             facts: Facts {
                 agent: Some(agent.to_owned()),
@@ -21,25 +21,31 @@ impl TestProject {
         })
     }
 
-    pub fn begin_as(&self, start: StepStart) -> u64 {
+    pub fn begin_as(&self, start: StepStart) -> StepId {
         let project = self.project();
         let begun = project.begin_step(StepKind::Tool, start, &NoProgress);
-        begun.unwrap().step.number
+        begun.unwrap().step.id()
     }
 
     /// The call is over.
-    pub fn end(&self, number: u64) -> Step {
+    pub fn end(&self, step: StepId) -> Step {
         let project = self.project();
-        let which = WhichStep::Number(number);
+        let which = WhichStep::Id(step);
         project.end_step(&which, &NoProgress).unwrap().step
     }
 
     /// A whole step that does this.
-    pub fn step(&self, agent: &str, work: impl FnOnce()) -> u64 {
-        let number = self.begin(agent, "bash");
+    pub fn step(&self, agent: &str, work: impl FnOnce()) -> StepId {
+        let begun = self.begin(agent, "bash");
         work();
-        self.end(number);
-        number
+        self.end(begun).id()
+    }
+
+    /// What a step is called by now.
+    pub fn called(&self, step: StepId) -> StepId {
+        let choice = StepChoice { ids: vec![step], ..StepChoice::default() };
+        let steps = self.project().steps(&choice).unwrap();
+        steps.iter().find(|listed| listed.step.is(step)).unwrap().step.id()
     }
 
     pub fn plan_take_back(&self, asked: &TakeBack) -> TakeBackPlan {
@@ -57,9 +63,17 @@ impl TestProject {
     }
 }
 
-pub fn of_steps(numbers: &[u64]) -> TakeBack {
+/// The handle of a step that has no number yet.
+pub fn handle(step: StepId) -> u64 {
+    match step {
+        StepId::Handle(handle) => handle,
+        StepId::Number(number) => panic!("step {number} has ended"),
+    }
+}
+
+pub fn of_steps(ids: &[StepId]) -> TakeBack {
     TakeBack {
-        steps: StepChoice { numbers: numbers.to_vec(), ..StepChoice::default() },
+        steps: StepChoice { ids: ids.to_vec(), ..StepChoice::default() },
         ..TakeBack::default()
     }
 }
@@ -117,11 +131,12 @@ fn checkpoints_around_a_step_and_its_undo_say_what_they_are_of() {
     p.take_back(&of_steps(&[number]));
     assert_eq!(p.read("a.txt"), lines("a", "F"));
     let reasons: Vec<String> = p.list().iter().map(|c| c.reason.to_string()).collect();
-    for expected in ["before bash", "after bash", "undo of step 1"] {
+    let undo = format!("undo of step {number}");
+    for expected in ["before bash", "after bash", &undo] {
         assert!(reasons.iter().any(|reason| reason == expected), "{expected}: {reasons:?}");
     }
     let newest = p.project().steps(&StepChoice::default()).unwrap().swap_remove(0).step;
-    assert_eq!(newest.start.command.as_deref(), Some("undo of step 1"));
+    assert_eq!(newest.start.command.as_deref(), Some(&*undo));
     p.restore(&p.oldest());
     let newest = p.project().steps(&StepChoice::default()).unwrap().swap_remove(0).step;
     assert_eq!((newest.kind, newest.start.command), (StepKind::Restore, None));
@@ -142,9 +157,9 @@ fn a_step_in_the_middle_goes_and_everything_else_stays() {
         p.write("code.txt", lines(["A", "b", "c", "d", "E", "f", "g", "h", "i"]));
     });
     p.write("code.txt", lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
-    assert_eq!((first, second), (1, 2));
+    assert_eq!([first, second], [2, 3].map(StepId::Number));
     let taken = p.take_back(&of_steps(&[first]));
-    assert_eq!(taken.plan.steps, [1]);
+    assert_eq!(taken.plan.steps, [first]);
     assert_eq!(p.read("code.txt"), lines(["a", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
     assert!(!p.path("made.txt").exists());
     p.fsck();
@@ -172,9 +187,9 @@ fn what_is_edited_beside_a_command_that_only_reads_is_nobody_elses() {
     let reads = p.begin("claude", "bash");
     let beside = p.begin("codex", "bash");
     p.write("a.txt", "two\n");
-    p.end(beside);
+    let beside = p.end(beside).id();
     p.write("a.txt", "two\nby hand\n");
-    let which = WhichStep::Number(reads);
+    let which = WhichStep::Id(reads);
     let ended = p.project().end_step_unchanged(&which).unwrap();
     assert!(matches!(ended.step.end, StepEnd::Unchanged(_)));
     assert!(ended.saved.is_none(), "nobody looked");

@@ -32,10 +32,10 @@ fn a_call_whose_end_nobody_told_does_not_reach_over_the_next_step() {
     p.project().begin_turn("s", &Facts::default(), None).unwrap();
     let step = p.begin_as(in_session("2"));
     p.write("f", "1\ntwo\n3\n");
-    p.end(step);
+    let step = p.end(step).id();
     let taken = p.take_back(&of_steps(&[step]));
     assert_eq!(taken.plan.steps, [step]);
-    assert_eq!(taken.plan.uncertain(), [0; 0]);
+    assert_eq!(taken.plan.uncertain(), []);
     assert_eq!(p.read("f"), "1\n2\n3\n");
     assert_ne!(silent, step);
 }
@@ -56,7 +56,7 @@ fn a_run_that_was_killed_ends_when_the_next_step_begins() {
     let step = p.step("a", || p.write("f", "1\ntwo\n3\n"));
     p.write("g", "by hand\n");
     let listed = p.project().steps(&StepChoice::default()).unwrap();
-    let killed = listed.iter().find(|listed| listed.step.number == 1);
+    let killed = listed.iter().find(|listed| listed.step.handle == 1);
     assert!(matches!(killed.unwrap().step.end, StepEnd::Unknown(_)));
     p.take_back(&of_steps(&[step]));
     assert_eq!(p.read("f"), "1\n2\n3\n");
@@ -84,7 +84,7 @@ fn a_project_that_moved_takes_its_steps_along() {
     let text = std::fs::read_to_string(moved.join("f")).unwrap();
     assert_eq!(text, "1\n2\n3\n4\n5\nsix\n");
     let next = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress).unwrap();
-    assert!(next.step.number > step, "no number is given twice");
+    assert!(next.step.handle > 1, "no handle is given twice");
 }
 
 #[test]
@@ -95,12 +95,11 @@ fn the_last_turn_is_the_last_one_whatever_numbers_are_asked_for() {
     for (turn, text) in [("1", "1\n"), ("2", "2\n")] {
         let step = p.begin_as(in_session(turn));
         p.write(&format!("f{turn}"), text);
-        p.end(step);
-        steps.push(step);
+        steps.push(p.end(step).id());
     }
     let asked = TakeBack {
         steps: StepChoice {
-            numbers: vec![steps[0]],
+            ids: vec![steps[0]],
             turn: Some(TurnChoice::Last),
             ..StepChoice::default()
         },
@@ -117,7 +116,7 @@ fn a_step_that_changed_nothing_is_nothing_to_take_back() {
     let step = p.step("a", || {});
     let taken = p.take_back(&of_steps(&[step]));
     assert!(taken.restored.is_none() && taken.plan.is_empty());
-    let which = WhichStep::Number(step);
+    let which = WhichStep::Id(step);
     let again = p.project().end_step(&which, &NoProgress);
     assert!(matches!(again, Err(Error::StepIsOver(_))));
 }

@@ -49,7 +49,7 @@ impl Hit<'_> {
 
     /// May this cost a checkpoint, until it is mended?
     fn may_cost(&self, kept: &Kept) -> bool {
-        let number = format!("/{:08}", kept.sequence);
+        let number = format!("/{:08}", kept.number);
         let is_ref = self.file.contains("/refs/herma") && self.file.contains(&number);
         // A lock or a record that is no file has to be mended first.
         let is_in_the_way = matches!(self.damage, Damage::Directory | Damage::Link);
@@ -175,12 +175,11 @@ impl Scene {
         }
         let project = self.p.engine.project(&self.roots[kept.project]);
         let id = project.map(|project| project.id().clone()).ok();
-        let name = id.as_ref().map(|id| format!("{id}/{:08}", kept.sequence));
+        let name = id.as_ref().map(|id| format!("{id}/{:08}", kept.number));
         let mut refs = found.refs.iter();
         let by_ref = refs.any(|broken| name.as_ref().is_some_and(|n| broken.name.contains(n)));
         let mut damaged = found.damaged.iter();
-        by_ref
-            || damaged.any(|one| Some(&one.project) == id.as_ref() && one.number == kept.sequence)
+        by_ref || damaged.any(|one| Some(&one.project) == id.as_ref() && one.number == kept.number)
     }
 
     /// Every checkpoint comes back, but for those that are named and may be.
@@ -189,7 +188,7 @@ impl Scene {
             if self.comes_back(kept)? {
                 continue;
             }
-            let what = format!("checkpoint {} of {}", kept.sequence, kept.project);
+            let what = format!("checkpoint {} of {}", kept.number, kept.project);
             if found.as_ref().is_ok_and(|found| !self.is_named(found, kept, hit)) {
                 return Err(format!("{what} is lost and not named: {found:?}"));
             }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use herma_core::engine::NoProgress;
 use herma_core::steps::StepChoice;
-use herma_core::{Error, VerifyOptions};
+use herma_core::{Error, Project, Spec, VerifyOptions};
 use herma_store::error::StoreError;
 use herma_store::gc::Thoroughness;
 use herma_testkit::tree::{Node, Tree, assert_same, names_below};
@@ -20,6 +20,8 @@ use crate::engine::project::TestProject;
 
 /// Every format there has been.
 const FORMATS: [&str; 1] = ["store-1.tar.gz"];
+/// What `make-steps.sh` made: steps from before they had numbers.
+const WITHOUT_NUMBERS: &str = "store-1-steps.tar.gz";
 
 /// A new project beside a store of this format.
 fn unpacked(archive: &str) -> TestProject {
@@ -107,9 +109,34 @@ fn a_store_of_every_format_so_far_is_read_and_gives_back_what_was_saved() {
 }
 
 #[test]
+fn steps_of_before_get_numbers_once_and_nothing_else_moves() {
+    let p = unpacked(WITHOUT_NUMBERS);
+    let known = p.engine.projects().unwrap();
+    let former = p.engine.former_project(Path::new("/srv/project"));
+    let called = |project: &Project| -> Vec<String> {
+        let steps = project.steps(&StepChoice::default()).unwrap();
+        steps.iter().rev().map(|one| one.step.id().to_string()).collect()
+    };
+    assert_eq!(called(&former), ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"]);
+    p.project().adopt(&known[0]).unwrap();
+    // The part of the first step was there first; what changed nothing and what never ended has none.
+    let expected = ["6", "2", "s3", "4", "7", "8", "9", "s8"];
+    assert_eq!(called(&p.project()), expected);
+    let format = std::fs::read_to_string(p.store().join("herma/format")).unwrap();
+    assert_eq!(format, "herma-store 2\n");
+    let find = |spec: &str| p.project().find(&Spec::parse(spec).unwrap()).unwrap();
+    assert_eq!(find("6").number, 2, "the state that both of them reached");
+    assert_eq!(find("4^").number, 3, "the state the step began in");
+    p.restore("6");
+    let newest: Vec<u64> = p.list()[..2].iter().map(|checkpoint| checkpoint.number).collect();
+    assert_eq!(newest, [11, 10], "numbers of steps are not given again");
+    assert_eq!(called(&p.project())[..8], expected);
+}
+
+#[test]
 fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     let p = unpacked(FORMATS[0]);
-    std::fs::write(p.store().join("herma/format"), "herma-store 2\n").unwrap();
+    std::fs::write(p.store().join("herma/format"), "herma-store 3\n").unwrap();
     p.write("a.txt", "one\n");
     let before = everything(&p.home());
     let options = VerifyOptions { read_data: true, project: None };
@@ -126,9 +153,9 @@ fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     ];
     for (what, answer) in answers {
         let answer = answer.unwrap_or_else(|| panic!("{what} is not refused"));
-        let is_refusal = matches!(&answer, Error::Store(StoreError::NewerFormat { known: 1, .. }));
+        let is_refusal = matches!(&answer, Error::Store(StoreError::NewerFormat { known: 2, .. }));
         assert!(is_refusal, "{what}: {answer:?}");
-        assert!(answer.to_string().contains("herma-store 2"), "{what}: {answer}");
+        assert!(answer.to_string().contains("herma-store 3"), "{what}: {answer}");
     }
     assert_eq!(everything(&p.home()), before, "nothing is touched");
 }

@@ -72,6 +72,7 @@ from ._herma import (
     NoSuchStep,
     NotFound,
     NotInCheckpoint,
+    NotRecent,
     NothingThere,
     NothingToContinue,
     NothingToRedo,
@@ -97,6 +98,7 @@ from ._herma import (
     StepIsOver,
     StoreFailed,
     Turn,
+    UnderWay,
     __version__,
 )
 
@@ -155,6 +157,7 @@ __all__ = [
     "NoSuchStep",
     "NotFound",
     "NotInCheckpoint",
+    "NotRecent",
     "NothingThere",
     "NothingToContinue",
     "NothingToRedo",
@@ -180,4 +183,5 @@ __all__ = [
     "StepIsOver",
     "StoreFailed",
     "Turn",
+    "UnderWay",
 ]

@@ -43,6 +43,7 @@ __all__ = [
     "NoSuchStep",
     "NotFound",
     "NotInCheckpoint",
+    "NotRecent",
     "NothingThere",
     "NothingToContinue",
     "NothingToRedo",
@@ -68,6 +69,7 @@ __all__ = [
     "StepIsOver",
     "StoreFailed",
     "Turn",
+    "UnderWay",
     "quoted",
     "resume_delete",
     "resume_gc",
@@ -148,6 +150,10 @@ class RestoreUnfinished(Error):
     """A restore was interrupted, or is under way."""
 class ChangedSincePlan(Error):
     """Files changed between planning and carrying out."""
+class UnderWay(Error):
+    """What would be undone is still under way."""
+class NotRecent(Error):
+    """What would be undone is older than a save by hand or than a day, or edits by hand would go with it."""
 class NothingToUndo(Error):
     """There is nothing older to go back to."""
 class NothingToRedo(Error):
@@ -328,7 +334,7 @@ class Plan:
     """What will change, sorted by path."""
     kept: list[Kept]
     """What would have to change for an exact result but is left alone, sorted by path."""
-    steps: list[int]
+    steps: list[Union[int, str]]
     """The steps that are undone; empty if everything is, whoever changed it."""
     is_exact: bool
     """Is it a restore of everything, whoever changed it?"""
@@ -353,13 +359,17 @@ class Restored:
     """Files and directories removed."""
     kept: list[Kept]
     """What was left alone, and why."""
+    outcomes: list[tuple[Union[int, str], str]]
+    """What became of each step that was to be undone: `undone`, `partly` or `not-undone`; empty if it was gone back to a state."""
 
 @final
 class Step:
     """One tool call of an agent."""
 
-    number: int
-    """Its number in this project, which no other step ever gets."""
+    number: Optional[int]
+    """The number of the checkpoint it ended in; `None` until it has ended, and if nothing was noticed to change."""
+    handle: str
+    """What it is called until it has a number, such as `s7`."""
     kind: str
     """`tool`, `run`, `restore`, `undo` or `redo`."""
     state: str
@@ -380,7 +390,7 @@ class Step:
     """The files the tool named."""
     prompt: Optional[str]
     """The beginning of the prompt that led to it."""
-    within: Optional[int]
+    within: Union[int, str, None]
     """The step it is part of."""
     before: str
     """The id of the checkpoint before it."""
@@ -394,10 +404,12 @@ class Step:
     """What changed, if that is known."""
     files: list[str]
     """The first files that changed."""
-    shared: list[int]
+    shared: list[Union[int, str]]
     """Other steps that were under way at the same time."""
     undoable: bool
     """Are the checkpoints before and after it still there?"""
+    undone: bool
+    """Is it undone?"""
     outside: list[Kept]
     """What it changed that no checkpoint holds, and so nothing brings back."""
 
@@ -426,8 +438,10 @@ class RunningStep:
 
     step: Optional[Step]
     """The step: as it began, and after the block as it ended. `None` before the block."""
+    handle: Optional[str]
+    """What it is called until it has a number, such as `s7`; `None` before the block."""
     number: Optional[int]
-    """Its number; `None` before the block."""
+    """Its number; `None` until it has ended, and if nothing was noticed to change."""
     def __enter__(self) -> RunningStep: ...
     def __exit__(
         self,
@@ -610,7 +624,7 @@ class Project:
         """What restoring a checkpoint will do. Nothing is changed."""
     def plan_undo_steps(
         self,
-        steps: Iterable[int],
+        steps: Iterable[Union[int, str]],
         *,
         paths: Optional[_Paths] = None,
         keep: Optional[_Paths] = None,
@@ -639,8 +653,23 @@ class Project:
 
         It is stopped, or finished first, as `restore` is.
         """
-    def undo(self, *, progress: _Progress = None) -> Restored:
-        """Undoes the last restore; or, if files changed since, those changes; or goes one checkpoint back.
+    def undo(
+        self,
+        *,
+        paths: Optional[_Paths] = None,
+        step: bool = False,
+        session: Optional[str] = None,
+        running: bool = False,
+        yes: bool = False,
+        conflicts: _Conflicts = "leave",
+        progress: _Progress = None,
+    ) -> Restored:
+        """Undoes what was newest and is not undone: the last prompt with all it changed, or a restore. What was edited by hand stays.
+        Again: the one before. Where no steps are known, it goes to the state before.
+
+        With `paths` it is about the last prompt that changed these, and only these; with `step` only about its last tool call; with
+        `session` about what this session did. A prompt still under way is refused unless `running`, and what is older than a save by
+        hand, or than a day, unless `yes`.
 
         It is stopped, or finished first, as `restore` is.
         """
@@ -660,7 +689,7 @@ class Project:
         command: Optional[str] = None,
         paths: Optional[_Paths] = None,
         prompt: Optional[str] = None,
-        within: Optional[int] = None,
+        within: Optional[str] = None,
         progress: _Progress = None,
     ) -> RunningStep:
         """A step as a context manager: `with project.step(tool="bash"): …`
@@ -679,7 +708,7 @@ class Project:
         command: Optional[str] = None,
         paths: Optional[_Paths] = None,
         prompt: Optional[str] = None,
-        within: Optional[int] = None,
+        within: Optional[str] = None,
         progress: _Progress = None,
     ) -> Step:
         """Saves the project before a tool call and notes that the call has begun. Takes what `step` takes."""
@@ -692,7 +721,7 @@ class Project:
     def steps(
         self,
         *,
-        numbers: Optional[Iterable[int]] = None,
+        numbers: Optional[Iterable[Union[int, str]]] = None,
         agent: Optional[str] = None,
         session: Optional[str] = None,
         turn: Optional[str] = None,
@@ -745,6 +774,7 @@ class Engine:
         lock_wait: float = 10.0,
         durable: bool = True,
         threads: Optional[int] = None,
+        number_moves: bool = True,
         background: bool = True,
     ) -> Self: ...
     def has_store(self) -> bool:

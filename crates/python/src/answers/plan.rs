@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use herma_core::restore::{Kept as CoreKept, Plan as CorePlan, RestoreOptions};
+use herma_core::steps::StepId;
 use herma_core::steps::outside::{Outside, OutsideChange};
 use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan, TakenBack};
 use herma_reversal::Outcome;
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 
 use crate::answers::answer;
 use crate::answers::checkpoint::Checkpoint;
+use crate::answers::step::StepName;
 use crate::paths::{name, shown};
 
 answer! {
@@ -63,7 +65,7 @@ pub(crate) fn outside(steps: &[OutsideOfStep]) -> Vec<Kept> {
 }
 
 /// The same of one step.
-pub(crate) fn outside_of(step: u64, outside: &Outside) -> Vec<Kept> {
+pub(crate) fn outside_of(step: StepId, outside: &Outside) -> Vec<Kept> {
     let kept = |change: &OutsideChange| Kept {
         path: OsString::from_vec(change.path.to_vec()),
         why: "outside".to_owned(),
@@ -106,7 +108,7 @@ pub(crate) struct Plan {
     kept: Vec<Kept>,
     /// The steps that are undone; empty if everything is, whoever changed it.
     #[pyo3(get)]
-    steps: Vec<u64>,
+    steps: Vec<StepName>,
     pub(crate) way: Way,
 }
 
@@ -132,7 +134,10 @@ impl From<TakeBackPlan> for Plan {
         // If nothing has to be kept, that is a restore like any other.
         if let Some(exact) = plan.exact {
             let options = RestoreOptions { paths: plan.asked.paths, keep: plan.asked.keep };
-            return Self { steps: plan.steps, ..Self::exact(*exact, options) };
+            return Self {
+                steps: plan.steps.into_iter().map(StepName).collect(),
+                ..Self::exact(*exact, options)
+            };
         }
         let actions = plan.reversed.changes.iter().map(|(path, outcome)| Action {
             path: name(path),
@@ -166,7 +171,7 @@ impl From<TakeBackPlan> for Plan {
             target: plan.asked.since.clone().map(Checkpoint::from),
             actions: actions.collect(),
             kept,
-            steps: plan.steps.clone(),
+            steps: plan.steps.iter().copied().map(StepName).collect(),
             way: Way::TakeBack(Box::new(plan)),
         }
     }
@@ -222,6 +227,8 @@ answer! {
         removed: usize,
         /// What was left alone, and why.
         kept: Vec<Kept>,
+        /// What became of each step that was to be undone: `undone`, `partly` or `not-undone`; empty if it was gone back to a state.
+        outcomes: Vec<(StepName, String)>,
     }
     repr |this| {
             let (written, removed) = (this.written, this.removed);
@@ -241,6 +248,7 @@ impl Restored {
             written: 0,
             removed: 0,
             kept,
+            outcomes: Vec::new(),
         }
     }
 
@@ -258,11 +266,14 @@ impl Restored {
 impl From<TakenBack> for Restored {
     fn from(taken: TakenBack) -> Self {
         let is_exact = taken.plan.exact.is_some();
+        let outcomes = taken.plan.outcomes().into_iter();
+        let outcomes = outcomes.map(|one| (StepName(one.step), one.extent.word().to_owned()));
+        let outcomes = outcomes.collect();
         let kept = Plan::from(taken.plan).kept;
         match taken.restored {
             Some(restored) if is_exact => Self::from(*restored),
-            Some(restored) => Self::from(*restored).and_kept(kept),
-            None => Self::nothing(kept),
+            Some(restored) => Self { outcomes, ..Self::from(*restored).and_kept(kept) },
+            None => Self { outcomes, ..Self::nothing(kept) },
         }
     }
 }
@@ -279,6 +290,7 @@ impl From<CoreRestored> for Restored {
             written: restored.written,
             removed: restored.removed,
             kept,
+            outcomes: Vec::new(),
         }
     }
 }

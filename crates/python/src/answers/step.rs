@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 
 use herma_core::ListedStep;
-use herma_core::steps::{Step as CoreStep, StepEnd, Turn as CoreTurn};
+use herma_core::steps::{Step as CoreStep, StepEnd, StepId, Turn as CoreTurn};
+use pyo3::Borrowed;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::answers::answer;
@@ -11,11 +13,42 @@ use crate::answers::checkpoint::Changes;
 use crate::answers::plan::{Kept, outside_of};
 use crate::paths::name;
 
+/// What a step is called: its number, or as long as it has none its handle, such as `"s7"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepName(pub(crate) StepId);
+
+impl<'py> IntoPyObject<'py> for StepName {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(match self.0 {
+            StepId::Number(number) => number.into_pyobject(py)?.into_any(),
+            StepId::Handle(_) => self.0.to_string().into_pyobject(py)?.into_any(),
+        })
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for StepName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(number) = object.extract::<u64>() {
+            return Ok(Self(StepId::Number(number)));
+        }
+        let id = StepId::parse(&object.extract::<String>()?);
+        id.map(Self).ok_or_else(|| PyValueError::new_err("a pickled answer names no step"))
+    }
+}
+
 answer! {
     /// One tool call of an agent.
     pub(crate) struct Step {
-        /// Its number in this project, which no other step ever gets.
-        pub(crate) number: u64,
+        /// The number of the checkpoint it ended in; `None` until it has ended, and if nothing was noticed to change.
+        pub(crate) number: Option<u64>,
+        /// What it is called until it has a number, such as `s7`.
+        pub(crate) handle: String,
         /// `tool`, `run`, `restore`, `undo` or `redo`.
         kind: String,
         /// `open`, `unchanged`, `changed` or `unknown`.
@@ -37,7 +70,7 @@ answer! {
         /// The beginning of the prompt that led to it.
         prompt: Option<String>,
         /// The step it is part of.
-        within: Option<u64>,
+        within: Option<StepName>,
         /// The id of the checkpoint before it.
         before: String,
         /// The id of the checkpoint after it, if there is one.
@@ -51,15 +84,17 @@ answer! {
         /// The first files that changed.
         files: Vec<OsString>,
         /// Other steps that were under way at the same time.
-        shared: Vec<u64>,
+        shared: Vec<StepName>,
         /// Are the checkpoints before and after it still there?
         undoable: bool,
+        /// Is it undone?
+        undone: bool,
         /// What it changed that no checkpoint holds, and so nothing brings back.
         outside: Vec<Kept>,
     }
     repr |this| {
             let tool = this.tool.as_deref().unwrap_or(&this.kind);
-            format!("<Step {} {tool} {}>", this.number, this.state)
+            format!("<Step {} {tool} {}>", this.name(), this.state)
     }
 }
 
@@ -67,6 +102,7 @@ impl From<CoreStep> for Step {
     fn from(step: CoreStep) -> Self {
         Self {
             number: step.number,
+            handle: StepId::Handle(step.handle).to_string(),
             kind: step.kind.word().to_owned(),
             state: step.end.word().to_owned(),
             agent: step.agent().to_owned(),
@@ -75,10 +111,11 @@ impl From<CoreStep> for Step {
             started: step.started,
             ended: step.ended,
             undoable: step.after().is_some(),
+            undone: false,
             changes: None,
             files: Vec::new(),
             shared: Vec::new(),
-            outside: outside_of(step.number, &step.outside),
+            outside: outside_of(step.id(), &step.outside),
             session: step.start.facts.session,
             turn: step.start.facts.turn,
             tool: step.start.facts.tool,
@@ -86,7 +123,7 @@ impl From<CoreStep> for Step {
             command: step.start.command,
             paths: step.start.paths,
             prompt: step.start.prompt,
-            within: step.start.within,
+            within: step.start.within.map(|outer| StepName(StepId::Handle(outer))),
         }
     }
 }
@@ -96,14 +133,21 @@ impl From<ListedStep> for Step {
         Self {
             changes: listed.changes.map(Changes::from),
             files: listed.files.iter().map(name).collect(),
-            shared: listed.shared,
+            shared: listed.shared.into_iter().map(StepName).collect(),
+            within: listed.outer.map(StepName),
             undoable: listed.undoable,
+            undone: listed.undone,
             ..Self::from(listed.step)
         }
     }
 }
 
 impl Step {
+    /// What it is called.
+    pub(crate) fn name(&self) -> String {
+        self.number.map_or_else(|| self.handle.clone(), |number| number.to_string())
+    }
+
     /// Is it under way?
     pub(crate) fn is_open(&self) -> bool {
         self.state == StepEnd::Open.word()

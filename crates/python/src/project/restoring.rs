@@ -3,15 +3,15 @@
 use herma_core::engine::Project as CoreProject;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
-use herma_core::{Checkpoint, TakeBack, Undone};
+use herma_core::{Checkpoint, TakeBack, UndoLast, Undone};
 use herma_reversal::Conflicts;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::Project;
 use crate::answers::plan::{Plan, Restored, Way, outside};
-use crate::arguments::{Paths, Scope, StepNumbers, Which, chosen};
-use crate::errors::BadRequest;
+use crate::arguments::{NamedSteps, Paths, Scope, Which, Words, chosen, said};
+use crate::errors::{BadRequest, NotRecent};
 use crate::progress::{Listener, finishing, with_progress};
 
 /// What is finished whoever wants it stopped, once it has begun to write.
@@ -89,8 +89,8 @@ impl Asked {
         since: Option<Checkpoint>,
     ) -> Result<TakeBack, herma_core::Error> {
         let RestoreOptions { paths, keep } = self.part(project)?;
-        let (conflicts, file_by_file) = (self.conflicts, false);
-        Ok(TakeBack { steps, since, paths, keep, conflicts, file_by_file })
+        let conflicts = self.conflicts;
+        Ok(TakeBack { steps, since, paths, keep, conflicts, ..TakeBack::default() })
     }
 
     /// Is anything said besides the target?
@@ -195,7 +195,7 @@ impl Project {
     fn plan_undo_steps(
         &self,
         py: Python<'_>,
-        steps: StepNumbers,
+        steps: NamedSteps,
         paths: Option<Scope>,
         keep: Option<Paths>,
         conflicts: &str,
@@ -204,22 +204,59 @@ impl Project {
         let said = Asked::new(paths, keep, false, conflicts)?;
         with_progress(py, progress, |listener| {
             self.with(|project| {
-                let steps = StepChoice { numbers: steps.0, ..StepChoice::default() };
+                let steps = StepChoice { ids: steps.0, ..StepChoice::default() };
                 let asked = said.take_back(project, steps, None)?;
                 Ok(project.plan_take_back(&asked, listener)?.into())
             })
         })
     }
 
-    /// Undoes the last restore; or, if files changed since, those changes; or goes one checkpoint back.
+    /// Undoes what was newest and is not undone: the last prompt with all it changed, or a restore. What was edited by hand stays.
+    /// Again: the one before. Where no steps are known, it goes to the state before.
+    ///
+    /// With `paths` it is about the last prompt that changed these, and only these; with `step` only about its last tool call; with
+    /// `session` about what this session did. A prompt still under way is refused unless `running`, and what is older than a save by
+    /// hand, or than a day, unless `yes`.
     ///
     /// It is stopped, or finished first, as `restore` is.
-    #[pyo3(signature = (*, progress=None))]
-    fn undo(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Restored> {
+    #[pyo3(signature = (
+        *, paths=None, step=false, session=None, running=false, yes=false, conflicts="leave", progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn undo(
+        &self,
+        py: Python<'_>,
+        paths: Option<Scope>,
+        step: bool,
+        session: Option<Words>,
+        running: bool,
+        yes: bool,
+        conflicts: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Restored> {
+        let Asked { paths, conflicts, .. } = Asked::new(paths, None, false, conflicts)?;
+        let session = said(session);
         let undone = finishing(py, progress, RESTORE, |listener| {
-            self.with(|project| project.undo_with(listener, false))
+            self.with(|project| {
+                let paths = paths.inside(project)?;
+                if let Some(path) = project.first_unknown(&paths)? {
+                    return Err(herma_core::Error::PathUnknown { path });
+                }
+                let asked = UndoLast {
+                    paths,
+                    only_step: step,
+                    session: session.clone(),
+                    running,
+                    conflicts,
+                };
+                let next = project.plan_undo(&asked, listener)?;
+                if let Some((unit, doubt)) = next.doubt().filter(|_| !yes) {
+                    return Ok(Err(format!("step {} {doubt}", unit.id)));
+                }
+                project.carry_out(next, listener, false).map(Ok)
+            })
         })?;
-        Ok(done(undone))
+        undone.map(done).map_err(|why| NotRecent::new_err(format!("{why}; `yes=True` undoes it")))
     }
 
     /// Repeats what was undone.
@@ -249,7 +286,8 @@ fn done(undone: Undone) -> Restored {
     match undone {
         Undone::Done(restored) => (*restored).into(),
         Undone::Outside(step) => Restored::nothing(outside(&[step])),
+        Undone::Steps(_, Some(taken)) => (*taken).into(),
         // Only for dry runs, which nobody here asks for.
-        Undone::Planned(_) => Restored::nothing(Vec::new()),
+        Undone::Steps(_, None) | Undone::Planned(_) => Restored::nothing(Vec::new()),
     }
 }

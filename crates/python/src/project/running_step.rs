@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use herma_core::WhichStep;
-use herma_core::steps::{StepKind, StepStart};
+use herma_core::steps::{StepId, StepKind, StepStart};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -76,8 +76,8 @@ impl RunningStep {
     }
 
     /// Ends the step, and answers what kept it from ending as it should.
-    fn end(&self, py: Python<'_>, number: u64, process: u32) -> Option<PyErr> {
-        let which = WhichStep::Number(number);
+    fn end(&self, py: Python<'_>, handle: &str, process: u32) -> Option<PyErr> {
+        let which = WhichStep::Id(StepId::parse(handle)?);
         let Ending { step, failed } = self.project.end(py, &which, self.callback(py));
         if let Some(step) = step.map(Box::new) {
             *self.lock() = Life::Begun { step, process };
@@ -97,8 +97,8 @@ impl RunningStep {
             return Err(failed);
         }
         let state = match self.known() {
-            Some(step) if step.is_open() => format!("step {} is still open", step.number),
-            Some(step) => format!("step {} has ended as {}", step.number, step.state),
+            Some(step) if step.is_open() => format!("step {} is still open", step.name()),
+            Some(step) => format!("step {} has ended as {}", step.name(), step.state),
             None => "the step is gone".to_owned(),
         };
         errors::note(body, &format!("herma: {state}: {failed}"));
@@ -114,10 +114,16 @@ impl RunningStep {
         self.known()
     }
 
-    /// Its number; `None` before the block.
+    /// What it is called until it has a number, such as `s7`; `None` before the block.
+    #[getter]
+    fn handle(&self) -> Option<String> {
+        self.known().map(|step| step.handle)
+    }
+
+    /// Its number; `None` until it has ended, and if nothing was noticed to change.
     #[getter]
     fn number(&self) -> Option<u64> {
-        self.known().map(|step| step.number)
+        self.known().and_then(|step| step.number)
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
@@ -143,7 +149,7 @@ impl RunningStep {
         if process != std::process::id() || !step.is_open() {
             return Ok(false);
         }
-        match (self.end(py, step.number, process), value) {
+        match (self.end(py, &step.handle, process), value) {
             (None, _) => Ok(false),
             (Some(failed), Some(body)) => self.beside(&body, failed),
             (Some(failed), None) => Err(failed),

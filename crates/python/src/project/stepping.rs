@@ -2,7 +2,7 @@
 
 use herma_core::engine::Project as CoreProject;
 use herma_core::error::ErrorKind;
-use herma_core::steps::{Step as CoreStep, StepChoice, StepKind, StepStart, TurnChoice};
+use herma_core::steps::{Step as CoreStep, StepChoice, StepId, StepKind, StepStart, TurnChoice};
 use herma_core::{Error, ListedStep, WhichStep};
 use pyo3::Borrowed;
 use pyo3::prelude::*;
@@ -11,32 +11,35 @@ use pyo3::types::PyDict;
 use super::Project;
 use super::running_step::RunningStep;
 use crate::answers::step::{Step, Turn};
-use crate::arguments::{Labels, StepNumber, StepNumbers, Words, facts, said};
+use crate::arguments::{Handle, Labels, NamedStep, NamedSteps, Words, facts, said};
 use crate::errors;
 use crate::progress::{quietly, watched};
 
-/// The number of a step, or the agent's own id of the call.
-enum NumberOrCall {
-    Number(u64),
+/// The handle of a step, or the agent's own id of the call.
+enum HandleOrCall {
+    Handle(StepId),
     Call(String),
 }
 
-impl<'py> FromPyObject<'_, 'py> for NumberOrCall {
+impl<'py> FromPyObject<'_, 'py> for HandleOrCall {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(call) = object.extract::<Words>() {
-            return Ok(Self::Call(call.0));
+            return Ok(match StepId::parse(&call.0) {
+                Some(id @ StepId::Handle(_)) => Self::Handle(id),
+                _ => Self::Call(call.0),
+            });
         }
-        Ok(Self::Number(object.extract::<StepNumber>()?.0))
+        Ok(Self::Handle(object.extract::<NamedStep>()?.0))
     }
 }
 
-impl From<NumberOrCall> for WhichStep {
-    fn from(which: NumberOrCall) -> Self {
+impl From<HandleOrCall> for WhichStep {
+    fn from(which: HandleOrCall) -> Self {
         match which {
-            NumberOrCall::Number(number) => Self::Number(number),
-            NumberOrCall::Call(call) => Self::Call(call),
+            HandleOrCall::Handle(id) => Self::Id(id),
+            HandleOrCall::Call(call) => Self::Call(call),
         }
     }
 }
@@ -47,15 +50,15 @@ pub(crate) struct Ending {
     pub(crate) failed: Option<PyErr>,
 }
 
-/// The step with this number, as the list has it.
-fn listed(project: &CoreProject, number: u64) -> Result<Option<ListedStep>, Error> {
-    let choice = StepChoice { numbers: vec![number], ..StepChoice::default() };
+/// The step that is called so, as the list has it.
+fn listed(project: &CoreProject, id: StepId) -> Result<Option<ListedStep>, Error> {
+    let choice = StepChoice { ids: vec![id], ..StepChoice::default() };
     Ok(project.steps(&choice)?.pop())
 }
 
 /// A step that has ended, with what the list knows of it. If that cannot be read, it has ended all the same.
 fn as_listed(project: &CoreProject, step: CoreStep) -> Step {
-    match listed(project, step.number) {
+    match listed(project, step.id()) {
         Ok(Some(listed)) => listed.into(),
         Ok(None) | Err(_) => step.into(),
     }
@@ -63,8 +66,9 @@ fn as_listed(project: &CoreProject, step: CoreStep) -> Step {
 
 /// Refuses a step to be part of one that is not under way.
 fn check_open(project: &CoreProject, outer: u64) -> Result<(), Error> {
+    let outer = StepId::Handle(outer);
     match listed(project, outer)? {
-        None => Err(Error::NoSuchStep(WhichStep::Number(outer))),
+        None => Err(Error::NoSuchStep(WhichStep::Id(outer))),
         Some(listed) if !listed.step.is_open() => Err(Error::StepIsOver(outer)),
         Some(_) => Ok(()),
     }
@@ -90,9 +94,9 @@ impl Project {
         });
         if let (Ok(begun), Some(raised)) = (&outcome.done, &outcome.raised) {
             // Nobody will hear of this step, so nobody would end it.
-            let number = begun.step.number;
-            if let Err(failed) = self.settle(py, &WhichStep::Number(number)) {
-                let text = format!("herma: step {number} is still open: {failed}");
+            let id = begun.step.id();
+            if let Err(failed) = self.settle(py, &WhichStep::Id(id)) {
+                let text = format!("herma: step {id} is still open: {failed}");
                 errors::note(raised.value(py), &text);
             }
         }
@@ -131,9 +135,9 @@ impl Project {
         quietly(py, || {
             self.remembered(|project| match project.end_step_unknown(which) {
                 Ok(ended) => Ok(as_listed(project, ended.step)),
-                Err(Error::StepIsOver(number)) => {
-                    let step = listed(project, number)?;
-                    step.map(Step::from).ok_or(Error::StepIsOver(number))
+                Err(Error::StepIsOver(id)) => {
+                    let step = listed(project, id)?;
+                    step.map(Step::from).ok_or(Error::StepIsOver(id))
                 }
                 Err(error) => Err(error),
             })
@@ -162,7 +166,7 @@ impl Project {
         command: Option<Words>,
         paths: Option<Labels>,
         prompt: Option<Words>,
-        within: Option<StepNumber>,
+        within: Option<Handle>,
         progress: Option<Py<PyAny>>,
     ) -> RunningStep {
         let start = StepStart {
@@ -171,7 +175,7 @@ impl Project {
             command: said(command),
             paths: paths.unwrap_or_default().0,
             prompt: said(prompt),
-            within: within.map(|step| step.0),
+            within: within.map(|outer| outer.0),
             ..StepStart::default()
         };
         RunningStep::new(self.clone(), start, progress)
@@ -192,7 +196,7 @@ impl Project {
     fn end_step(
         &self,
         py: Python<'_>,
-        which: NumberOrCall,
+        which: HandleOrCall,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Step> {
         let Ending { step, failed } = self.end(py, &which.into(), progress);
@@ -205,7 +209,7 @@ impl Project {
 
     /// Notes that a tool call has ended in a way nobody can tell. Nothing is saved, and the project's directory
     /// may be gone.
-    fn end_step_unknown(&self, py: Python<'_>, which: NumberOrCall) -> PyResult<Step> {
+    fn end_step_unknown(&self, py: Python<'_>, which: HandleOrCall) -> PyResult<Step> {
         let which = which.into();
         let ended = quietly(py, || {
             self.remembered(|project| {
@@ -221,14 +225,14 @@ impl Project {
     fn steps(
         &self,
         py: Python<'_>,
-        numbers: Option<StepNumbers>,
+        numbers: Option<NamedSteps>,
         agent: Option<Words>,
         session: Option<Words>,
         turn: Option<Words>,
         since: Option<f64>,
     ) -> PyResult<Vec<Step>> {
         let choice = StepChoice {
-            numbers: numbers.map(|numbers| numbers.0).unwrap_or_default(),
+            ids: numbers.map(|names| names.0).unwrap_or_default(),
             agent: said(agent),
             session: said(session),
             turn: said(turn).map(|turn| match turn.as_str() {

@@ -106,7 +106,7 @@ impl Sweep<'_> {
     }
 
     /// Removes names of what is gone: cuts of history that nothing reaches any more, and directories of
-    /// projects that have no checkpoint. Nobody is about to use them now.
+    /// projects that have no checkpoint, unless their next number is kept there. Nobody is about to use them now.
     fn tidy(&self, walk: &Walk<'_>) -> Result<(), GcError> {
         let shallow = self.dirs.shallow();
         let stale: Vec<ObjectId> = shallow.read()?.into_iter().filter(|id| !walk.has(id)).collect();
@@ -125,9 +125,10 @@ impl Sweep<'_> {
                 Some(records) => records.stat_opt(record.as_str())?.is_some(),
                 None => false,
             };
+            let next = |own: Dir| own.open_dir("steps")?.stat_opt("next-checkpoint");
+            let is_counted = projects.open_dir(name).and_then(next).is_ok_and(|n| n.is_some());
             if ProjectId::parse(name.as_bytes()).is_some()
-                && !has_record
-                && !with_refs.contains(name)
+                && !(has_record || is_counted || with_refs.contains(name))
             {
                 projects.remove_tree(&entry.name)?;
             }

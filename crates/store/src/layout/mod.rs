@@ -18,7 +18,7 @@ pub mod sweep;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use herma_fs::publish::Temp;
+use herma_fs::publish::{Durability, Temp, write_file};
 use herma_fs::trust::Distrust;
 use herma_fs::{Dir, Errno, FileKind, trust};
 
@@ -38,7 +38,7 @@ pub const HERMES_EXCLUDES: &[&str] = &[
 ];
 
 /// The format this program writes, and the newest it reads.
-pub const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 2;
 
 pub(crate) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
     [extensions]\n\tpreciousObjects = true\n\
@@ -176,6 +176,7 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
         complete(&store, STEPS)?;
     }
     let dirs = open_inside(base, store, Access::Write)?;
+    raise_format(&dirs)?;
     if is_new {
         // A disk without room for the reserve may still have room for a checkpoint.
         let _ = dirs.restore_reserve();
@@ -307,6 +308,16 @@ fn read_format(store: &Dir) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
+/// Notes that this program writes here from now on, which one of before must not.
+fn raise_format(dirs: &StoreDirs) -> Result<(), StoreError> {
+    let (store, herma) = (dirs.store(), dirs.for_writing()?);
+    if read_format(store)?.is_some_and(|format| format != format_text().as_bytes()) {
+        let text = format_text();
+        write_file(&herma.tmp, &herma.dir, "format", text.as_bytes(), Durability::Synced)?;
+    }
+    Ok(())
+}
+
 /// What `herma/format` says.
 pub(crate) fn format_text() -> String {
     format!("herma-store {FORMAT}\n")
@@ -319,7 +330,9 @@ pub(crate) fn check_format(format: &[u8]) -> Result<(), StoreError> {
     let number = number.and_then(|number| number.parse::<u64>().ok());
     match number {
         Some(1..=FORMAT) => Ok(()),
-        Some(2..) => Err(StoreError::NewerFormat { found, known: FORMAT as u32 }),
+        Some(newer) if newer > FORMAT => {
+            Err(StoreError::NewerFormat { found, known: FORMAT as u32 })
+        }
         _ => Err(StoreError::damaged_file("herma/format", format!("it reads {found:?}"))),
     }
 }

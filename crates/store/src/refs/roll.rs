@@ -103,6 +103,17 @@ pub fn renew(dirs: &StoreDirs, project: &ProjectId) -> Result<(), StoreError> {
     }
 }
 
+/// Adds the checkpoints that the disk has heard of by now and that are not on the roll yet.
+pub fn catch_up(dirs: &StoreDirs, project: &ProjectId) -> Result<(), StoreError> {
+    let known = Roll::read(dirs, project).unwrap_or_default().refs;
+    let prefix = format!("{}{project}", PREFIXES[0]);
+    let found = dirs.refs().list_known(&prefix, &|name| !is_extra(name), &known)?.refs;
+    let new = found.iter().filter(|(name, _)| !known.contains_key(name));
+    let new: Vec<(&str, ObjectId)> = new.map(|(name, id)| (name.as_str(), *id)).collect();
+    enter(dirs, &new);
+    Ok(())
+}
+
 /// Adds refs that are on disk. A ref that cannot be noted is there all the same.
 pub(crate) fn enter(dirs: &StoreDirs, refs: &[(&str, ObjectId)]) {
     let mut lines: BTreeMap<ProjectId, String> = BTreeMap::new();

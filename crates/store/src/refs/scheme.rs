@@ -9,7 +9,7 @@ use crate::id::ProjectId;
 use crate::{StoreDirs, StoreError};
 
 /// Numbers above this are no place in an order of saving, and there must be one after the last.
-const MAX_SEQUENCE: u64 = 1 << 48;
+const MAX_NUMBER: u64 = 1 << 48;
 
 /// How the refs of receipts and modes end.
 pub const EXTRA: &str = ".extra";
@@ -20,13 +20,13 @@ pub fn is_extra(name: &str) -> bool {
 }
 
 /// The ref of a checkpoint.
-pub fn checkpoint_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma/{project}/{sequence:08}")
+pub fn checkpoint_ref(project: &ProjectId, number: u64) -> String {
+    format!("refs/herma/{project}/{number:08}")
 }
 
 /// The ref that keeps a checkpoint's receipt and modes reachable.
-pub fn extra_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma/{project}/{sequence:08}{EXTRA}")
+pub fn extra_ref(project: &ProjectId, number: u64) -> String {
+    format!("refs/herma/{project}/{number:08}{EXTRA}")
 }
 
 /// Refs of receipts and modes whose checkpoint is gone: a process was killed while it dropped one, or before
@@ -58,8 +58,8 @@ pub fn name_of(leaf: &str) -> String {
 }
 
 /// The ref of a pin.
-pub fn pin_ref(project: &ProjectId, sequence: u64) -> String {
-    format!("refs/herma-pins/{project}/{sequence:08}")
+pub fn pin_ref(project: &ProjectId, number: u64) -> String {
+    format!("refs/herma-pins/{project}/{number:08}")
 }
 
 /// The last component of a ref below a prefix, if it is directly below.
@@ -69,7 +69,7 @@ pub fn leaf<'r>(name: &'r str, prefix: &str) -> Option<&'r str> {
 
 /// The number in the last component of a ref, if it is written as [`checkpoint_ref`] writes it.
 pub fn number_of(leaf: &str) -> Option<u64> {
-    let number = leaf.parse().ok().filter(|number| *number <= MAX_SEQUENCE)?;
+    let number = leaf.parse().ok().filter(|number| *number <= MAX_NUMBER)?;
     (format!("{number:08}") == leaf).then_some(number)
 }
 

@@ -33,12 +33,12 @@ pub(crate) fn name_all(env: &CommandEnv, refs: &[String]) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     let lines = refs.iter().filter_map(|name| {
-        let line = parse(name).and_then(|(project, sequence)| {
+        let line = parse(name).and_then(|(project, number)| {
             let workdir = workdirs.get(&project).cloned().flatten();
             let all = numbers
                 .entry(project.clone())
                 .or_insert_with(|| checkpoints(env, workdir.as_ref()));
-            let (_, text) = all.iter().find(|(of, _)| *of == sequence)?;
+            let (_, text) = all.iter().find(|(of, _)| *of == number)?;
             Some(format!("{}: {text}", place(workdir.as_deref(), &project)))
         });
         let line = line.unwrap_or_else(|| escape(name.as_bytes()));
@@ -55,13 +55,13 @@ fn checkpoints(env: &CommandEnv, workdir: Option<&PathBuf>) -> Vec<(u64, String)
     let whole = readable.iter().map(|one| (one.number, in_words(one)));
     let damaged = project.damaged().unwrap_or_default();
     let lost = damaged.iter().filter_map(|one| {
-        let (_, sequence) = parse(&one.name)?;
-        Some((sequence, format!("checkpoint {}", one.number?)))
+        let (_, number) = parse(&one.name)?;
+        Some((number, format!("checkpoint {}", one.number?)))
     });
     whole.chain(lost).collect()
 }
 
-/// The project and the sequence number in the ref of a checkpoint, or of its receipt.
+/// The project and the number in the ref of a checkpoint, or of its receipt.
 fn parse(name: &str) -> Option<(ProjectId, u64)> {
     let (project, leaf) = name.strip_prefix("refs/herma/")?.split_once('/')?;
     let digits = leaf.strip_suffix(".extra").unwrap_or(leaf);

@@ -9,7 +9,7 @@ use herma_core::cleanup::{Note, Plan, Presence, ProjectFacts, Rule, StoreFacts};
 use herma_core::{LegacyArchive, PreV2Project, ProjectId};
 
 use super::place;
-use crate::render::listing::counted;
+use crate::render::listing::{counted, ranges};
 use crate::terminal::{escape, short_age, shown, size};
 
 /// What a cleaning will do.
@@ -90,20 +90,21 @@ impl Preview {
     }
 
     fn write_drops(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut counts: BTreeMap<(String, Rule), usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<(String, Rule), Vec<u64>> = BTreeMap::new();
         for dropped in &self.plan.drops {
             if dropped.rule != Rule::Orphan {
                 let key = (self.place(&dropped.project), dropped.rule);
-                *counts.entry(key).or_default() += 1;
+                numbers.entry(key).or_default().push(dropped.number);
             }
         }
-        if counts.is_empty() {
+        if numbers.is_empty() {
             return Ok(());
         }
-        writeln!(out, "Checkpoints to drop:")?;
-        for ((place, rule), count) in &counts {
-            let count = counted(*count, "checkpoint");
-            writeln!(out, "  {place}: {count}, {rule}")?;
+        writeln!(out, "Checkpoints to remove:")?;
+        for ((place, rule), numbers) in &mut numbers {
+            numbers.sort_unstable();
+            let count = counted(numbers.len(), "checkpoint");
+            writeln!(out, "  {place}: {count} ({}): {rule}", ranges(numbers.iter().copied()))?;
         }
         Ok(())
     }
@@ -113,7 +114,11 @@ impl Preview {
         if orphans.is_empty() {
             return Ok(());
         }
-        writeln!(out, "Orphan projects ({}):", orphans.len())?;
+        writeln!(
+            out,
+            "Projects whose directory was deleted ({}), to remove altogether:",
+            orphans.len()
+        )?;
         let by_place: BTreeSet<_> = orphans.iter().map(|id| (self.place(id), id)).collect();
         for (place, id) in by_place {
             let known = self.project(id);
@@ -121,11 +126,11 @@ impl Preview {
             let used = short_age(known.and_then(|project| project.last_touch), self.facts.now);
             writeln!(
                 out,
-                "  {place}: {}, last touch {used}; {}",
+                "  {place}: {}, last used {used}{}",
                 counted(count, "checkpoint"),
                 match known.map(|project| &project.presence) {
-                    Some(Presence::GoneWithParents) => "gone with the directory it was in",
-                    _ => "the directory it was in is there, and it is not",
+                    Some(Presence::GoneWithParents) => "; so was the directory it was in",
+                    _ => "",
                 },
             )?;
         }

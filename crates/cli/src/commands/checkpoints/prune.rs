@@ -14,6 +14,7 @@ use crate::render::listing::counted;
 use crate::terminal::{escape, time};
 
 const DAY: f64 = 86_400.0;
+const WOULD_REMOVE: &str = "What `herma checkpoints prune` would remove with these limits:";
 
 /// Delete checkpoints beyond the limits and free the space
 ///
@@ -104,7 +105,11 @@ impl Prune<'_> {
         let days = days.unwrap_or_else(|| keeping.retention_days.into());
         let word = if keeping.delete_orphans { "True" } else { "False" };
         let mut out = self.env.ui.data();
-        writeln!(out, "Pruning checkpoint store…")?;
+        writeln!(
+            out,
+            "{}",
+            if self.args.dry_run { WOULD_REMOVE } else { "Pruning checkpoint store…" }
+        )?;
         writeln!(out, "  retention_days:    {days}")?;
         writeln!(out, "  delete_orphans:    {word}")?;
         writeln!(out, "  max_total_size_mb: {}", keeping.max_total_size.unwrap_or(0) >> 20)?;
@@ -163,12 +168,12 @@ impl Prune<'_> {
     fn say_what_will_be_asked(&self, preview: &Preview) {
         let ui = &self.env.ui;
         if !preview.orphans().is_empty() && !self.args.force {
-            ui.hint("Orphan projects go only with `--force`, or after a question on a terminal.");
+            ui.hint(
+                "Deleted projects go only with `--force`, or when you confirm it on a terminal.",
+            );
         }
         if self.keeping.retention_days > 0 && preview.distrusts_clock() {
-            ui.hint(
-                "On a terminal, and without `--force`, it is asked whether the clock is right.",
-            );
+            ui.hint("Run on a terminal and without `--force`, it asks whether the clock is right.");
         }
     }
 
@@ -196,11 +201,11 @@ impl Prune<'_> {
             return Ok((shown, false));
         }
         let could_ask = ui.can_ask();
-        if could_ask && ui.ask("Delete these orphan projects? [y/N]: ")? {
+        if could_ask && ui.ask("Remove all that is stored of these deleted projects? [y/N]: ")? {
             return Ok((shown, false));
         }
         if !could_ask {
-            let count = counted(shown.orphans().len(), "orphan project");
+            let count = counted(shown.orphans().len(), "deleted project");
             ui.warning(format_args!(
                 "{count} kept: there is no terminal to ask on, and no `--force`."
             ));

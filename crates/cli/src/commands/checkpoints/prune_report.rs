@@ -116,7 +116,7 @@ impl<'p> PruneReport<'p> {
             dropped: list(cleaned.dropped.iter().map(|dropped| object! {
                 project: dropped.project.to_string(),
                 workdir: self.preview.workdir(&dropped.project).map(PathJson::of),
-                number: dropped.sequence,
+                number: dropped.number,
                 id: dropped.id.to_hex(),
                 rule: dropped.rule.word(),
             })),
@@ -134,6 +134,21 @@ impl<'p> PruneReport<'p> {
             over: cleaned.over.as_ref().map(ToString::to_string),
             damaged_refs: &cleaned.collected.damaged,
         }
+    }
+
+    /// What a dry run comes to, in a sentence. What there is none of is not worth a word.
+    fn would(&self) -> String {
+        let cleaned = &self.cleaned;
+        let kinds = [
+            (cleaned.dropped.len(), "checkpoint"),
+            (cleaned.forgotten.len(), "whole project"),
+            (self.archives.len(), "legacy archive"),
+            (cleaned.repositories.len(), "version 1 repository"),
+        ];
+        let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+        let going: Vec<_> = kinds.map(|(count, noun)| counted(*count, noun)).collect();
+        let going = if going.is_empty() { "nothing".to_owned() } else { going.join(", ") };
+        format!("Dry run: nothing was removed. Without `--dry-run` it removes {going}.")
     }
 
     fn outcome(&self) -> Outcome {
@@ -157,12 +172,7 @@ impl<'p> PruneReport<'p> {
         let mut out = env.ui.data();
         let dropped = counted(self.cleaned.dropped.len(), "checkpoint");
         if self.dry_run {
-            let projects = counted(self.cleaned.forgotten.len(), "project");
-            let archives = counted(self.archives.len(), "legacy archive");
-            writeln!(
-                out,
-                "Dry run, nothing was changed. To go: {dropped}, {projects} altogether, {archives}."
-            )?;
+            writeln!(out, "{}", self.would())?;
             out.finish()?;
             return Ok(self.outcome());
         }

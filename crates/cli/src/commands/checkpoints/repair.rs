@@ -37,7 +37,7 @@ fn repair_json(repaired: &Repaired) -> impl Serialize {
         })),
         refs: list(repaired.refs.iter().map(|one| object! {
             name: one.name.clone(),
-            number: one.sequence,
+            number: one.number,
             set_aside: one.set_aside.clone(),
             recovered: one.recovered.map(ObjectId::to_hex),
         })),

@@ -41,11 +41,12 @@ pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome>
     let now = env.now().as_float();
     let json = || status_json(&status, env);
     env.ui.answer(json, |out| {
+        writeln!(out, "Kept:            {}", limits::in_words(&keeping(env, &status)))?;
         write_sizes(out, &status)?;
         write_projects(out, &status.projects, limit, now)?;
         write_legacy(out, &status)?;
         write_biggest(out, &status.projects)?;
-        if status.exists { write_disk(out, &status, env, now) } else { Ok(()) }
+        if status.exists { write_disk(out, &status, now) } else { Ok(()) }
     })?;
     Ok(Outcome::Done)
 }
@@ -166,16 +167,10 @@ fn write_biggest(out: &mut dyn Write, projects: &[ProjectStatus]) -> io::Result<
     )
 }
 
-fn write_disk(
-    out: &mut dyn Write,
-    status: &StoreStatus,
-    env: &CommandEnv,
-    now: f64,
-) -> io::Result<()> {
+fn write_disk(out: &mut dyn Write, status: &StoreStatus, now: f64) -> io::Result<()> {
     writeln!(out, "\nOn disk:         {}", size(status.store_disk_bytes))?;
     writeln!(out, "Packs:           {}", status.packs)?;
     writeln!(out, "Trash:           {}", size(status.trash_bytes))?;
-    writeln!(out, "Kept:            {}", limits::in_words(&keeping(env, status)))?;
     let Some(record) = &status.last_cleaning else {
         return writeln!(out, "Last cleaning:   never");
     };

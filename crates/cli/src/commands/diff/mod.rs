@@ -6,6 +6,7 @@ pub(crate) mod text;
 
 use herma_core::engine::NoProgress;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
@@ -17,6 +18,7 @@ use self::sides::Sides;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{PathJson, Serialize, checkpoint_json, object, project_json};
 use crate::render::patch_lines::write_patch_line;
+use crate::terminal::Ui;
 
 /// Show what changed since a checkpoint, or between two
 ///
@@ -87,7 +89,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
     }
     write_text(env, args, &comparison)?;
     if comparison.modes_differ {
-        env.ui.status("Permissions or empty directories differ, which a patch cannot say.");
+        env.ui.status("Also changed: permissions or empty directories (not shown in a patch).");
         env.ui.hint("`herma restore N --dry-run` lists them.");
     } else if comparison.changes.is_empty() {
         env.ui.status("No differences.");
@@ -105,12 +107,22 @@ fn write_text(env: &CommandEnv, args: &DiffArgs, comparison: &Comparison) -> Res
     } else {
         let options =
             PatchOptions { context: args.unified, binary: args.binary, ..PatchOptions::default() };
-        let (old, new) = (comparison.old_side(), comparison.new_side());
-        patch::render(&comparison.changes, &*old, &*new, &options, &mut |line| {
-            write_patch_line(&mut out, &env.ui, line)
-        })?;
+        write_patch(&mut out, &env.ui, comparison, &options)?;
     }
     Ok(out.finish()?)
+}
+
+/// Prints the differences as a patch.
+pub(crate) fn write_patch(
+    out: &mut dyn Write,
+    ui: &Ui,
+    comparison: &Comparison,
+    options: &PatchOptions,
+) -> Result<()> {
+    let (old, new) = (comparison.old_side(), comparison.new_side());
+    Ok(patch::render(&comparison.changes, &*old, &*new, options, &mut |line| {
+        write_patch_line(out, ui, line)
+    })?)
 }
 
 fn count(comparison: &Comparison) -> Result<Vec<FileStat>> {

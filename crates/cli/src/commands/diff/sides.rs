@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use herma_core::types::address::BadSpec;
 use herma_core::{Checkpoint, Error, Project, RelPath, Spec};
 use herma_fs::Dir;
 use herma_store::path::escape;
@@ -47,6 +48,7 @@ impl Sides {
             && checkpoints.len() < 2
             && let Some(checkpoint) = as_checkpoint(env, project, first)?
         {
+            env.tell_chosen(&first.to_string_lossy(), &checkpoint);
             checkpoints.push(checkpoint);
             rest = others;
         }
@@ -103,24 +105,24 @@ pub(super) fn as_checkpoint(
     project: &Project,
     argument: &OsStr,
 ) -> Result<Option<Checkpoint>> {
-    let Some(spec) = argument.to_str().and_then(|text| Spec::parse(text).ok()) else {
-        return Ok(None);
+    let is_there = is_there(&env.absolute(Path::new(argument)));
+    let spec = match argument.to_str().map(Spec::parse) {
+        Some(Ok(spec)) => spec,
+        Some(Err(bad @ BadSpec::NoSuchDay(_))) if !is_there => return Err(Error::from(bad).into()),
+        _ => return Ok(None),
     };
+    // A name may be a path that is gone by now; a number, an id or a time only one that is there.
+    let may_be_path = is_there || matches!(spec, Spec::Name(_));
     match project.find(&spec) {
         Ok(checkpoint) => Ok(Some(checkpoint)),
-        Err(Error::NotFound { .. } | Error::NoSuchNumber { .. } | Error::NothingThatOld { .. })
-            if is_path(env, &spec, argument) =>
-        {
-            Ok(None)
-        }
+        Err(
+            Error::NotFound { .. }
+            | Error::NoSuchNumber { .. }
+            | Error::NothingThatOld { .. }
+            | Error::BadSpec(_),
+        ) if may_be_path => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// A name may be a path that is gone by now; a number or an id only one that is there.
-fn is_path(env: &CommandEnv, spec: &Spec, argument: &OsStr) -> bool {
-    matches!(spec, Spec::Name(_) | Spec::Time { .. })
-        || is_there(&env.absolute(Path::new(argument)))
 }
 
 fn is_there(path: &Path) -> bool {

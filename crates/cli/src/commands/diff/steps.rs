@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::steps::StepChoice;
+use herma_core::steps::{StepChoice, StepId};
 use herma_core::{Error, Project, RelPath, SessionChanges};
 
 use super::sides::as_checkpoint;
@@ -27,18 +27,24 @@ pub(super) struct StepsChoiceArgs {
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
     /// Show what this step changed (can be repeated)
-    #[arg(long = "step", value_name = "NUMBER")]
-    steps: Vec<u64>,
+    #[arg(long = "step", value_name = "STEP", value_parser = parse_step)]
+    steps: Vec<StepId>,
     /// Show what this agent changed
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+}
+
+/// Reads which step is meant: `13`, or `s7` while it has no number.
+pub(crate) fn parse_step(text: &str) -> std::result::Result<StepId, String> {
+    StepId::parse(text)
+        .ok_or_else(|| "a step is called by its number, as `herma list` shows it".to_owned())
 }
 
 impl StepsChoiceArgs {
     /// The steps that are meant, if any are.
     pub(super) fn choice(&self) -> Option<StepChoice> {
         let choice = StepChoice {
-            numbers: self.steps.clone(),
+            ids: self.steps.clone(),
             agent: self.agent.clone(),
             session: self.session.clone(),
             turn: self.turn.clone().map(turn_choice),
@@ -68,8 +74,7 @@ pub(super) fn diff_steps(
     } else {
         write_text(env, args, &found.comparison)?;
         if found.comparison.modes_differ {
-            env.ui
-                .status("They changed permissions or empty directories, which a patch cannot say.");
+            env.ui.status("Also changed: permissions or empty directories (not shown in a patch).");
         }
     }
     let outcome = name_gaps(env, &found);
@@ -143,7 +148,7 @@ fn name_gaps(env: &CommandEnv, found: &SessionChanges) -> Outcome {
 fn write_json(env: &CommandEnv, project: &Project, found: &SessionChanges) -> Result<()> {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     env.ui.write_json(&object! {
-        schema: "herma.diff-steps/1",
+        schema: "herma.diff-steps/2",
         project: project_json(project),
         steps: list(found.steps.iter().map(named_step_json)),
         changes: changes_json(&found.comparison)?,

@@ -6,7 +6,7 @@ use clap::Args;
 use herma_core::restore::RestoreOptions;
 use herma_core::{Checkpoint, Error, Project, RelPath};
 
-use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
@@ -117,7 +117,7 @@ fn checkpoint(
     args: &RestoreArgs,
 ) -> Result<Option<Checkpoint>> {
     let Some(text) = &args.checkpoint else { return Ok(None) };
-    let found = find(project, text);
+    let found = env.find(project, text);
     if found.is_err() && args.choice.is_given() {
         return Ok(None);
     }
@@ -162,7 +162,7 @@ fn take_back_chosen(
     if since.is_none() {
         paths.extend(args.checkpoint.as_ref().map(PathBuf::from));
     }
-    let steps = args.choice.choice(env, &[]);
+    let steps = args.choice.choice(env, Vec::new());
     let asked = args.how.asked(env, project, steps, since, (&paths, &args.keep))?;
     take_back(env, project, &asked, args.dry_run, args.null, conversation)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use herma_core::steps::{StepChoice, TurnChoice};
+use herma_core::steps::{StepChoice, StepId, TurnChoice};
 use herma_core::types::address::When;
 use herma_core::{Checkpoint, Error, Project, TakeBack, TakeBackPlan};
 use herma_reversal::Conflicts;
@@ -44,10 +44,15 @@ impl ChoiceArgs {
             || self.since.is_some()
     }
 
+    /// The session that is meant.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
     /// The choice, as the engine wants it.
-    pub(crate) fn choice(&self, env: &CommandEnv, numbers: &[u64]) -> StepChoice {
+    pub(crate) fn choice(&self, env: &CommandEnv, ids: Vec<StepId>) -> StepChoice {
         StepChoice {
-            numbers: numbers.to_vec(),
+            ids,
             agent: self.only_agent.clone(),
             session: self.session.clone(),
             turn: self.turn.clone().map(turn_choice),
@@ -67,11 +72,11 @@ pub(crate) fn turn_choice(turn: Option<String>) -> TurnChoice {
 pub(crate) enum ConflictsArg {
     /// Leave files with conflicts as they are
     Leave,
-    /// Take back what can be, keep the lines in conflict as they are now
+    /// Undo what can be, keep the lines in conflict as they are now
     Ours,
-    /// Take back everything, over what came after
+    /// Undo everything, over what came after
     Theirs,
-    /// Take back what can be, write both versions of the lines in conflict between markers
+    /// Undo what can be, write both versions of the lines in conflict between markers
     Markers,
 }
 
@@ -121,6 +126,7 @@ impl HowArgs {
             keep,
             conflicts: self.conflicts.into(),
             file_by_file: self.patch,
+            ..TakeBack::default()
         })
     }
 }
@@ -139,7 +145,7 @@ pub(crate) fn take_back(
         let planned = env.ui.during(|progress| project.plan_take_back(asked, progress));
         let mut plan = planned.map_err(|error| failed(project, asked, error))?;
         if dry_run {
-            return report_planned(env, project, &plan, null, conversation.plan(env)?);
+            return report_planned(env, project, (&plan, None), null, conversation.plan(env)?);
         }
         if !choose(env, project, &mut plan)? {
             env.ui.status("Nothing was changed.");
@@ -156,7 +162,7 @@ pub(crate) fn take_back(
         following.failed();
         failed(project, asked, error)
     })?;
-    report_taken_back(env, project, &taken, null, following.finish()?)
+    report_taken_back(env, project, (&taken, None), null, following.finish()?)
 }
 
 fn failed(project: &Project, asked: &TakeBack, error: Error) -> CommandError {
@@ -167,7 +173,7 @@ fn failed(project: &Project, asked: &TakeBack, error: Error) -> CommandError {
 }
 
 /// Lets a person choose; is anything left to do?
-fn choose(env: &CommandEnv, project: &Project, plan: &mut TakeBackPlan) -> Result<bool> {
+pub(crate) fn choose(env: &CommandEnv, project: &Project, plan: &mut TakeBackPlan) -> Result<bool> {
     if !plan.is_empty() {
         let preview = project.preview(plan)?;
         patch_choice::choose(&env.ui, &preview, plan)?;

@@ -1,30 +1,35 @@
 //! `herma undo` and `herma redo`
 
-use std::ops::RangeInclusive;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::{Error, Project, Undone};
+use herma_core::records::undo::Move;
+use herma_core::steps::StepChoice;
+use herma_core::steps::StepId;
+use herma_core::{Error, NextMove, Project, RelPath, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState, find};
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
-use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
+use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, choose, take_back};
 use crate::conversations::pending::Pending;
+use crate::render::listing::{in_a_row, ranges};
 use crate::render::restore_report::{
     report_conversation, report_outside, report_plan, report_restored,
 };
+use crate::render::take_back_report::{report_planned, report_taken_back, unit_in_words};
 use crate::render::told::Told;
-use crate::terminal::{quote, shown};
+use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// The steps to undo, as `herma steps` numbers them: 3, or 3-5
-    #[arg(value_name = "STEP")]
-    steps: Vec<String>,
+    /// What to undo: a change by its number, a range such as 13-15, or a file
+    #[arg(value_name = "WHAT")]
+    what: Vec<String>,
     /// Only in these files and directories
     #[arg(value_name = "PATH", last = true)]
     paths: Vec<PathBuf>,
@@ -32,6 +37,18 @@ pub(crate) struct UndoArgs {
     choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
+    /// The last prompt that changed something, as where nothing is said; with --session the last one of that session
+    #[arg(long, conflicts_with_all = ["only_agent", "turn", "since"])]
+    last_prompt: bool,
+    /// Only the last tool call of the prompt
+    #[arg(long)]
+    step: bool,
+    /// Also undo a prompt that is still under way
+    #[arg(long)]
+    running: bool,
+    /// Do not ask before something old is undone
+    #[arg(short, long)]
+    yes: bool,
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -53,66 +70,122 @@ pub(crate) struct RedoArgs {
 
 pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
-    let is_chosen = !args.steps.is_empty() || args.choice.is_given();
-    if !is_chosen && (args.how.patch || !args.paths.is_empty()) {
-        return Err(no_step_named(args));
-    }
-    if is_chosen {
-        let mut numbers = Vec::new();
-        for text in &args.steps {
-            let parsed = parse_steps(text);
-            numbers.extend(parsed.map_err(|error| meant_otherwise(env, &project, error, text))?);
-        }
-        let steps = args.choice.choice(env, &numbers);
-        let asked = args.how.asked(env, &project, steps, None, (&args.paths, &[]))?;
+    let (ids, paths) = named(env, &project, args)?;
+    if !ids.is_empty() || args.choice.is_given() && !args.last_prompt {
+        check_chosen(args)?;
+        let steps = args.choice.choice(env, ids);
+        let asked = args.how.asked(env, &project, steps, None, (&paths, &[]))?;
         let conversation = Conversation::none();
         return take_back(env, &project, &asked, args.dry_run, args.null, &conversation);
     }
-    go(env, &project, Aim::Undo, args.dry_run, args.null)
+    let asked = args.how.asked(env, &project, StepChoice::default(), None, (&paths, &[]))?;
+    let last = UndoLast {
+        paths: asked.paths,
+        only_step: args.step,
+        session: args.choice.session().map(str::to_owned),
+        running: args.running,
+        conflicts: asked.conflicts,
+    };
+    let mode =
+        Mode { dry_run: args.dry_run, null: args.null, patch: args.how.patch, yes: args.yes };
+    go(env, &project, &Course::Undo(last), mode)
 }
 
-/// `3` or `3-5`.
-fn parse_steps(text: &str) -> Result<RangeInclusive<u64>> {
+/// Refuses what is said about the last prompt where something else is chosen.
+fn check_chosen(args: &UndoArgs) -> Result<()> {
+    let said = [(args.step, "--step"), (args.last_prompt, "--last-prompt")];
+    let Some((_, option)) = said.into_iter().find(|(is_said, _)| *is_said) else { return Ok(()) };
+    let error = format!("`{option}` is about the last prompt, and something else is chosen, too");
+    Err(CommandError::usage(error)
+        .with_state("Nothing was changed.")
+        .with_hint("With `--last-prompt`, `--session ID` means the last prompt of that session."))
+}
+
+/// The steps and the files that are named.
+fn named(
+    env: &CommandEnv,
+    project: &Project,
+    args: &UndoArgs,
+) -> Result<(Vec<StepId>, Vec<PathBuf>)> {
+    let (mut ids, mut paths) = (Vec::new(), args.paths.clone());
+    for text in &args.what {
+        match parse_steps(text) {
+            Ok(one) if one.len() == 1 => ids.push(step_of(project, one[0])?),
+            Ok(range) => ids.extend(steps_among(env, project, range, text)?),
+            Err(_) if is_path(env, project, text) => paths.push(PathBuf::from(text)),
+            Err(error) => return Err(meant_otherwise(project, error, text)),
+        }
+    }
+    Ok((ids, paths))
+}
+
+/// Refuses a number that no step has, and says what it is instead.
+fn step_of(project: &Project, id: StepId) -> Result<StepId> {
+    let Some(number) = id.number() else { return Ok(id) };
+    if known_steps(project)?.contains(&id) {
+        return Ok(id);
+    }
+    find(project, &number.to_string()).with_state("Nothing was changed.")?;
+    let error =
+        format!("checkpoint {number} is a saved state and not a step: there is nothing to undo");
+    let hint = format!("`herma show {number}` shows it; `herma restore {number}` goes back to it.");
+    Err(CommandError::usage(error).with_state("Nothing was changed.").with_hint(hint))
+}
+
+fn known_steps(project: &Project) -> Result<Vec<StepId>> {
+    let steps = project.steps(&StepChoice::default())?;
+    Ok(steps.iter().map(|listed| listed.step.id()).collect())
+}
+
+/// The steps of a range. What a person saved in between is named and stays.
+fn steps_among(
+    env: &CommandEnv,
+    project: &Project,
+    range: Vec<StepId>,
+    text: &str,
+) -> Result<Vec<StepId>> {
+    let known = known_steps(project)?;
+    let (steps, others): (Vec<_>, Vec<_>) = range.into_iter().partition(|id| known.contains(id));
+    if steps.is_empty() {
+        let error = CommandError::usage(format!("no step has a number in {text}"));
+        return Err(error
+            .with_state("Nothing was changed.")
+            .with_hint("`herma list` shows the changes with their numbers."));
+    }
+    let saved: BTreeSet<u64> =
+        project.list_newest(usize::MAX)?.checkpoints.iter().map(|one| one.number).collect();
+    let others = others.iter().filter_map(|id| id.number()).filter(|n| saved.contains(n));
+    let others: Vec<u64> = others.collect();
+    if !others.is_empty() {
+        let stay = if others.len() == 1 { "it stays" } else { "they stay" };
+        let numbers = ranges(others);
+        env.ui.status(format_args!("Not by an agent, so {stay}: {numbers}."));
+    }
+    Ok(steps)
+}
+
+/// `3`, `3-5`, or `s7` for a step that has no number yet.
+fn parse_steps(text: &str) -> Result<Vec<StepId>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| {
-        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        text.parse::<u64>().ok().filter(|_| is_number)
-    };
-    match (number(first), number(last)) {
-        (Some(first), Some(last)) if first <= last && last - first < 10_000 => Ok(first..=last),
+    match (StepId::parse(first), StepId::parse(last)) {
+        (Some(one), Some(other)) if one == other => Ok(vec![one]),
+        (Some(StepId::Number(first)), Some(StepId::Number(last)))
+            if first < last && last - first < 10_000 =>
+        {
+            Ok((first..=last).map(StepId::Number).collect())
+        }
         _ => {
             let text = escape(text.as_bytes());
-            let error = CommandError::usage(format!("`{text}` is not the number of a step"));
-            Err(error
+            let error = format!("`{text}` is neither the number of a change nor a file");
+            Err(CommandError::usage(error)
                 .with_state("Nothing was changed.")
-                .with_hint("`herma steps` lists the steps; `herma undo 3-5` undoes three."))
+                .with_hint("`herma list` shows the changes; `herma undo 3-5` undoes three."))
         }
     }
 }
 
-/// The failure of an undo that names files, or wants to ask, and no steps.
-fn no_step_named(args: &UndoArgs) -> CommandError {
-    let error = CommandError::usage("no step was named").with_state("Nothing was changed.");
-    let Some(path) = args.paths.first() else {
-        return error.with_hint("`herma undo STEP --patch`; `herma steps` lists the steps.");
-    };
-    error.with_hint(in_one_file(&quote(&shown(path))))
-}
-
-/// How to undo what a step did in one file.
-fn in_one_file(file: &str) -> String {
-    format!(
-        "`herma history {file}` names the steps that changed it; `herma undo STEP -- {file}` undoes one."
-    )
-}
-
-/// What somebody may have meant whose steps are no numbers: another way to write several, a checkpoint, or a file.
-fn meant_otherwise(
-    env: &CommandEnv,
-    project: &Project,
-    error: CommandError,
-    text: &str,
-) -> CommandError {
+/// What somebody may have meant whose steps are no numbers: another way to write several, or a checkpoint.
+fn meant_otherwise(project: &Project, error: CommandError, text: &str) -> CommandError {
     let numbers: Vec<u64> = text.split(['-', '.', ',']).filter_map(|n| n.parse().ok()).collect();
     let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"-.,".contains(&byte));
     let hint = match (&numbers[..], is_list) {
@@ -126,7 +199,6 @@ fn meant_otherwise(
         _ if find(project, text).is_ok() => {
             format!("That is a checkpoint: `herma restore {}` goes back to it.", quote(text))
         }
-        _ if is_path(env, project, text) => in_one_file(&quote(text)),
         _ => return error,
     };
     CommandError { hints: vec![hint], ..error }
@@ -134,16 +206,73 @@ fn meant_otherwise(
 
 pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    go(env, &project, Aim::Redo, args.dry_run, args.null)
+    let mode = Mode { dry_run: args.dry_run, null: args.null, patch: false, yes: true };
+    go(env, &project, &Course::Redo, mode)
 }
 
-fn go(env: &CommandEnv, project: &Project, aim: Aim, dry_run: bool, null: bool) -> Result<Outcome> {
-    if dry_run {
-        return report(env, project, &aim, null, &step(env, project, &aim, true)?, Told::default());
+/// Where an undo or redo goes.
+pub(crate) enum Course {
+    Undo(UndoLast),
+    Redo,
+}
+
+/// How it is done and told.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mode {
+    pub(crate) dry_run: bool,
+    pub(crate) null: bool,
+    pub(crate) patch: bool,
+    pub(crate) yes: bool,
+}
+
+impl Course {
+    const fn aim(&self) -> Aim {
+        match self {
+            Self::Undo(_) => Aim::Undo,
+            Self::Redo => Aim::Redo,
+        }
     }
-    match travel(env, project, aim)? {
+
+    /// What would be done next.
+    fn next(&self, env: &CommandEnv, project: &Project) -> Result<NextMove> {
+        let next = env.ui.during(|progress| match self {
+            Self::Undo(asked) => project.plan_undo(asked, progress),
+            Self::Redo => project.plan_redo(progress),
+        });
+        next.map_err(|error| match (error, self) {
+            (Error::NothingToUndo, Self::Undo(asked)) if !asked.paths.is_empty() => {
+                nothing_to_undo_in(&asked.paths)
+            }
+            (error, _) => with_state_of_files(project, error),
+        })
+    }
+}
+
+fn nothing_to_undo_in(paths: &[RelPath]) -> CommandError {
+    let named: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let error = Error::NothingToUndo;
+    let mut error = CommandError::from(error).with_state("Nothing was changed.");
+    error.message = format!("there is nothing to undo in {}", in_a_row(&named));
+    let path = quote(&named[0]);
+    error.hints = vec![format!(
+        "`herma history {path}` lists what changed it; `herma restore N {path}` brings a version back."
+    )];
+    error
+}
+
+fn go(env: &CommandEnv, project: &Project, course: &Course, mode: Mode) -> Result<Outcome> {
+    if mode.dry_run {
+        let next = course.next(env, project)?;
+        let undone = carry_out(env, project, next, true)?;
+        return report(env, project, &course.aim(), mode.null, &undone, Told::default());
+    }
+    match travel(env, project, course, mode)? {
         Travelled::Alone(told) => report_conversation(env, project, told),
-        Travelled::Files(aim, undone, told) => report(env, project, &aim, null, &undone, told),
+        Travelled::Not => {
+            env.ui.status("Nothing was changed.");
+            Ok(Outcome::Done)
+        }
+        Travelled::Files(aim, undone, told) => report(env, project, &aim, mode.null, &undone, told),
     }
 }
 
@@ -151,33 +280,70 @@ fn go(env: &CommandEnv, project: &Project, aim: Aim, dry_run: bool, null: bool) 
 pub(crate) enum Travelled {
     /// Only a conversation had to go back or forth.
     Alone(Told),
+    /// The person does not want it after all.
+    Not,
     /// Files were moved, in this direction; and what that meant for a conversation.
     Files(Aim, Undone, Told),
 }
 
 /// Undoes or redoes, with the conversation that belongs to it.
-pub(crate) fn travel(env: &CommandEnv, project: &Project, aim: Aim) -> Result<Travelled> {
+pub(crate) fn travel(
+    env: &CommandEnv,
+    project: &Project,
+    course: &Course,
+    mode: Mode,
+) -> Result<Travelled> {
     let mut following = Following::take(env, project)?;
     let aim = match following.pending()? {
-        Pending::Files(intent) if aim == Aim::Undo => {
+        Pending::Files(intent) if matches!(course, Course::Undo(_)) => {
             following.take_up(intent, true)?;
-            return moved(env, project, aim, following);
+            let next = NextMove::States(Move::Undo, None);
+            return moved(env, project, Aim::Undo, next, following);
         }
         Pending::Files(_) => return Err(Error::RestoreUnfinished.into()),
         // It is reversed by its opposite.
         Pending::Due(intent, due)
-            if aim == Aim::Undo && intent.aim == Aim::Undo && due.is_about_messages() =>
+            if course.aim() == Aim::Undo && intent.aim == Aim::Undo && due.is_about_messages() =>
         {
             Aim::Redo
         }
-        Pending::Due(..) | Pending::Nothing => aim,
+        Pending::Due(..) | Pending::Nothing => course.aim(),
     };
     following.settle_first()?;
     if let Some(told) = following.alone(&aim)? {
         return Ok(Travelled::Alone(told));
     }
-    following.set_out(aim.clone())?;
-    moved(env, project, aim, following)
+    let mut next = match aim {
+        Aim::Redo => Course::Redo.next(env, project)?,
+        _ => course.next(env, project)?,
+    };
+    if !agrees(env, &next, mode)? {
+        return Ok(Travelled::Not);
+    }
+    let aim = match &next {
+        NextMove::Again(moved) if moved.is_undo() => Aim::Undo,
+        _ => aim,
+    };
+    if let NextMove::Steps(planned) = &mut next {
+        if mode.patch && !choose(env, project, &mut planned.plan)? {
+            return Ok(Travelled::Not);
+        }
+    } else {
+        following.set_out(aim.clone())?;
+    }
+    moved(env, project, aim, next, following)
+}
+
+/// Asks before something old is undone.
+fn agrees(env: &CommandEnv, next: &NextMove, mode: Mode) -> Result<bool> {
+    let Some((unit, doubt)) = next.doubt().filter(|_| !mode.yes) else { return Ok(true) };
+    let why = format!("{} {doubt}", unit_in_words(unit));
+    if !env.ui.can_ask() {
+        return Err(CommandError::usage(why).with_state("Nothing was changed.").with_hint(
+            "`herma undo --dry-run` shows what undoing it would change, `--yes` does it.",
+        ));
+    }
+    Ok(env.ui.ask(&format!("{why}. Undo it? [y/N] "))?)
 }
 
 /// Moves the files, and lets a conversation follow.
@@ -185,18 +351,16 @@ fn moved(
     env: &CommandEnv,
     project: &Project,
     aim: Aim,
+    next: NextMove,
     mut following: Following<'_>,
 ) -> Result<Travelled> {
-    let undone = step(env, project, &aim, false).inspect_err(|_| following.failed())?;
+    let undone = carry_out(env, project, next, false).inspect_err(|_| following.failed())?;
     let told = following.finish()?;
     Ok(Travelled::Files(aim, undone, told))
 }
 
-fn step(env: &CommandEnv, project: &Project, aim: &Aim, dry_run: bool) -> Result<Undone> {
-    let undone = env.ui.during(|progress| match aim {
-        Aim::Redo => project.redo_with(progress, dry_run),
-        _ => project.undo_with(progress, dry_run),
-    });
+fn carry_out(env: &CommandEnv, project: &Project, next: NextMove, dry_run: bool) -> Result<Undone> {
+    let undone = env.ui.during(|progress| project.carry_out(next, progress, dry_run));
     undone.map_err(|error| with_state_of_files(project, error))
 }
 
@@ -212,6 +376,15 @@ fn report(
     match undone {
         Undone::Planned(plan) => report_plan(env, project, plan, null, told),
         Undone::Outside(step) => report_outside(env, project, step, told),
+        Undone::Steps(planned, None) => {
+            report_planned(env, project, (&planned.plan, Some(&planned.unit)), null, told)
+        }
+        Undone::Steps(planned, Some(taken)) => {
+            if planned.unit.is_under_way(env.now().seconds) {
+                env.ui.status("The agent is still at work, and goes on.");
+            }
+            report_taken_back(env, project, (taken, Some(&planned.unit)), null, told)
+        }
         Undone::Done(restored) => {
             report_restored(env, project, restored, null, what_reverses, told)
         }

@@ -30,7 +30,7 @@ pub(crate) struct StepsArgs {
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// End each record with NUL; fields separated by tabs: number, kind, state, seconds since 1970, files, lines
+    /// End each record with NUL; fields separated by tabs: number (or `s7` while it has none), kind, state, seconds since 1970, files, lines
     /// added, lines removed (each empty if not known), both checkpoints there (0 or 1), overlapping steps joined
     /// by commas, agent and tool (escaped), the whole command, paths or prompt
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
@@ -47,7 +47,7 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome> {
     let most = args.limit.unwrap_or(usize::MAX);
     let (steps, hidden) = project.newest_steps(&choice, most, args.all)?;
     let json = lazy_object! {
-        schema: "herma.steps/1",
+        schema: "herma.steps/2",
         project: project_json(&project),
         steps: list(steps.iter().map(step_json)),
         hidden,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepKind, StepStart};
+use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
 use herma_fs::process::foreground::{Ended, Foreground};
@@ -136,15 +136,15 @@ fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
 
 /// What the command's own calls of Herma find in their environment.
 fn variables(bracket: &Bracket) -> Vec<(&'static str, String)> {
-    let number = bracket.begun.step.number.to_string();
+    let number = bracket.begun.step.handle.to_string();
     let project = bracket.project.id().to_string();
     vec![(OuterStep::NUMBER, number), (OuterStep::PROJECT, project)]
 }
 
 /// Saves the project after the command, and looks at what changed.
 fn finish(env: &CommandEnv, bracket: &Bracket) -> Result<herma_core::ListedStep> {
-    let number = bracket.begun.step.number;
-    let which = WhichStep::Number(number);
+    let handle = StepId::Handle(bracket.begun.step.handle);
+    let which = WhichStep::Id(handle);
     let progress = env.ui.progress_after_command();
     let ended = bracket.project.end_step(&which, &progress);
     progress.let_go();
@@ -163,7 +163,7 @@ fn finish(env: &CommandEnv, bracket: &Bracket) -> Result<herma_core::ListedStep>
             save::warn_of_gaps(env, saved);
         }
     }
-    step_report::look_up(&bracket.project, number)
+    step_report::look_up(&bracket.project, handle)
 }
 
 fn tell(
@@ -174,7 +174,7 @@ fn tell(
 ) -> Result<()> {
     if env.ui.json {
         return env.ui.write_json(&object! {
-            schema: "herma.run/1",
+            schema: "herma.run/2",
             project: bracket.map(|bracket| project_json(&bracket.project)),
             step: listed.map(step_json),
             exit_code: ended.exit_code(),
@@ -206,7 +206,7 @@ pub(crate) fn not_started(env: &CommandEnv, program: &OsStr, error: &io::Error) 
 
 /// Ends a step whose command was never run. If that fails it stays open, and says so in the list.
 fn end_quietly(bracket: &Bracket) {
-    let which = WhichStep::Number(bracket.begun.step.number);
+    let which = WhichStep::Id(bracket.begun.step.id());
     let _ = bracket.project.end_step(&which, &NoProgress);
 }
 

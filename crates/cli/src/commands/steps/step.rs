@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use herma_core::steps::{StepKind, StepStart};
+use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
 
@@ -30,7 +30,7 @@ enum End {
     End(EndArgs),
 }
 
-/// Save the project before a tool call, and print the number of the step that begins
+/// Save the project before a tool call, and print the handle of the step that begins, such as `s7`
 #[derive(Args, Debug)]
 struct BeginArgs {
     /// The agent
@@ -58,7 +58,7 @@ struct BeginArgs {
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The open step this one is part of [default: `$HERMA_STEP`, which `herma run` sets]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "HANDLE", value_parser = parse_handle)]
     within: Option<u64>,
 }
 
@@ -67,15 +67,21 @@ struct BeginArgs {
 /// When nothing changed, no checkpoint is made.
 #[derive(Args, Debug)]
 struct EndArgs {
-    /// The number of the step
-    #[arg(value_name = "NUMBER", required_unless_present = "call")]
-    number: Option<u64>,
-    /// The agent's own id of the call, instead of the number
-    #[arg(long, value_name = "ID", conflicts_with = "number")]
+    /// The handle of the step, as `herma step begin` printed it
+    #[arg(value_name = "HANDLE", required_unless_present = "call", value_parser = parse_handle)]
+    handle: Option<u64>,
+    /// The agent's own id of the call, instead of the handle
+    #[arg(long, value_name = "ID", conflicts_with = "handle")]
     call: Option<String>,
     /// Only note that it is over: it goes on in the background, or nobody knows how it ended
     #[arg(long)]
     unknown: bool,
+}
+
+/// `s7`; the `s` may be left out.
+fn parse_handle(text: &str) -> std::result::Result<u64, String> {
+    let handle = text.strip_prefix('s').unwrap_or(text).parse();
+    handle.map_err(|_| "a handle is written like `s7`".to_owned())
 }
 
 pub(crate) fn cmd_step(env: &CommandEnv, args: &StepArgs) -> Result<Outcome> {
@@ -112,7 +118,7 @@ fn tell_begun(env: &CommandEnv, project: &Project, begun: &BegunStep) -> Result<
     if env.ui.json {
         let left_out = saved.receipt.left_out.iter();
         return env.ui.write_json(&object! {
-            schema: "herma.step-begin/2",
+            schema: "herma.step-begin/3",
             project: project_json(project),
             step: begun_step_json(&begun.step),
             checkpoint: checkpoint_json(&saved.checkpoint),
@@ -122,9 +128,9 @@ fn tell_begun(env: &CommandEnv, project: &Project, begun: &BegunStep) -> Result<
             notes: saved.notes.clone(),
         });
     }
-    env.ui.print(format_args!("{}", begun.step.number))?;
+    env.ui.print(format_args!("{}", begun.step.id()))?;
     if !begun.beside.is_empty() {
-        let others: Vec<_> = begun.beside.iter().map(u64::to_string).collect();
+        let others: Vec<_> = begun.beside.iter().map(StepId::to_string).collect();
         env.ui.status(format_args!(
             "Under way at the same time: {}. What changes meanwhile cannot be attributed to one of them.",
             others.join(", ")
@@ -135,9 +141,9 @@ fn tell_begun(env: &CommandEnv, project: &Project, begun: &BegunStep) -> Result<
 
 fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let which = match (&args.call, args.number) {
+    let which = match (&args.call, args.handle) {
         (Some(call), _) => WhichStep::Call(call.clone()),
-        (None, Some(number)) => WhichStep::Number(number),
+        (None, Some(handle)) => WhichStep::Id(StepId::Handle(handle)),
         (None, None) => return Err(CommandError::usage("which step has ended?")),
     };
     let ended = env.ui.during(|progress| {
@@ -147,7 +153,7 @@ fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
             project.end_step(&which, progress)
         }
     })?;
-    let listed = step_report::look_up(&project, ended.step.number)?;
+    let listed = step_report::look_up(&project, StepId::Handle(ended.step.handle))?;
     let saved = ended.saved.as_ref();
     if let Some(saved) = saved {
         env.clean_if_due(saved);
@@ -156,7 +162,7 @@ fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
     if env.ui.json {
         let left_out = saved.map_or(&[][..], |saved| &saved.receipt.left_out);
         env.ui.write_json(&object! {
-            schema: "herma.step-end/2",
+            schema: "herma.step-end/3",
             project: project_json(&project),
             step: step_json(&listed),
             checkpoint: saved.map(|saved| checkpoint_json(&saved.checkpoint)),

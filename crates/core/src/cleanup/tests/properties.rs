@@ -126,10 +126,10 @@ fn every<'a>(store: &'a Store) -> Vec<(&'a ProjectFacts, &'a CheckpointFacts, bo
     let projects = store.facts.projects.iter();
     let of = |project: &'a ProjectFacts| {
         let checkpoints = &project.checkpoints;
-        let last = checkpoints.iter().map(|c| c.sequence).max();
+        let last = checkpoints.iter().map(|c| c.number).max();
         let readable = checkpoints.iter().filter(|c| c.readable);
-        let readable = readable.map(|c| c.sequence).max();
-        let newest = move |c: &CheckpointFacts| [last, readable].contains(&Some(c.sequence));
+        let readable = readable.map(|c| c.number).max();
+        let newest = move |c: &CheckpointFacts| [last, readable].contains(&Some(c.number));
         checkpoints.iter().map(move |c| (project, c, newest(c)))
     };
     projects.flat_map(of).collect()
@@ -150,7 +150,7 @@ fn is_given_up(store: &Store, project: &ProjectFacts) -> bool {
 }
 
 fn is_dropped(plan: &Plan, project: &ProjectFacts, checkpoint: &CheckpointFacts) -> bool {
-    let same = |d: &Dropped| d.project == project.id && d.sequence == checkpoint.sequence;
+    let same = |d: &Dropped| d.project == project.id && d.number == checkpoint.number;
     plan.drops.iter().any(same)
 }
 
@@ -187,7 +187,7 @@ fn protected(store: &Store) -> u64 {
     let every = every(store).into_iter();
     let keys = every.filter(|(p, c, newest)| stays(p, c, *newest));
     let keys: Vec<_> = keys
-        .map(|(p, c, _)| CheckpointKey { project: p.id.clone(), sequence: c.sequence, id: c.id })
+        .map(|(p, c, _)| CheckpointKey { project: p.id.clone(), number: c.number, id: c.id })
         .collect();
     store.weigh(&keys).into_iter().sum()
 }
@@ -209,7 +209,7 @@ proptest! {
         }
         // Not even a deleted project loses its newest to any rule but the one for deleted projects.
         for (project, checkpoint, newest) in every(&store) {
-            let same = |d: &&Dropped| d.project == project.id && d.sequence == checkpoint.sequence;
+            let same = |d: &&Dropped| d.project == project.id && d.number == checkpoint.number;
             let dropped = plan.drops.iter().find(same);
             prop_assert!(!newest || dropped.is_none_or(|drop| drop.rule == Rule::Orphan));
         }

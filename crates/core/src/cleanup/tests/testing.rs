@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use herma_store::{ObjectId, ProjectId};
 
-use super::holdings::Shares;
+use super::bytes::holdings::Shares;
 use super::{
     CheckpointFacts, DAY, Limits, Note, Orphans, Plan, Presence, ProjectFacts, StoreFacts, plan,
 };
@@ -16,7 +16,7 @@ use crate::types::settings::Thinning;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct CheckpointKey {
     pub(super) project: ProjectId,
-    pub(super) sequence: u64,
+    pub(super) number: u64,
     pub(super) id: ObjectId,
 }
 
@@ -61,10 +61,10 @@ impl Store {
     }
 
     fn project(mut self, name: &str, presence: Presence, times: &[i64]) -> Self {
-        let checkpoints = (1..).zip(times).map(|(sequence, time)| CheckpointFacts {
-            sequence,
-            place: sequence as i64,
-            id: commit(name, sequence),
+        let checkpoints = (1..).zip(times).map(|(number, time)| CheckpointFacts {
+            number,
+            place: number as i64,
+            id: commit(name, number),
             time: *time,
             pinned: false,
             named: false,
@@ -180,7 +180,7 @@ impl Store {
         let of = |project: &ProjectFacts| -> Vec<CheckpointKey> {
             let key = |checkpoint: &CheckpointFacts| CheckpointKey {
                 project: project.id.clone(),
-                sequence: checkpoint.sequence,
+                number: checkpoint.number,
                 id: checkpoint.id,
             };
             project.checkpoints.iter().map(key).collect()
@@ -232,7 +232,7 @@ impl Store {
         let project = id(name);
         let drops = self.plan().drops.into_iter();
         let drops = drops.filter(|drop| drop.project == project);
-        drops.map(|drop| drop.sequence).collect()
+        drops.map(|drop| drop.number).collect()
     }
 
     /// The store after the plan was applied, records were set right, and all was collected.
@@ -249,9 +249,8 @@ impl Store {
             }
             let id = project.id.clone();
             project.checkpoints.retain(|checkpoint| {
-                let goes = |drop: &super::Dropped| {
-                    drop.project == id && drop.sequence == checkpoint.sequence
-                };
+                let goes =
+                    |drop: &super::Dropped| drop.project == id && drop.number == checkpoint.number;
                 !plan.drops.iter().any(goes)
             });
         }
@@ -266,9 +265,9 @@ impl Store {
 }
 
 /// An id that differs from project to project and from number to number.
-pub(super) fn commit(name: &str, sequence: u64) -> ObjectId {
+pub(super) fn commit(name: &str, number: u64) -> ObjectId {
     let mut bytes = [0; 20];
     bytes[..8].copy_from_slice(&id(name).as_str().as_bytes()[..8]);
-    bytes[8..16].copy_from_slice(&sequence.to_be_bytes());
+    bytes[8..16].copy_from_slice(&number.to_be_bytes());
     ObjectId::from_bytes(bytes)
 }

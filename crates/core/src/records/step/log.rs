@@ -15,7 +15,7 @@ use crate::records::read_record;
 /// Where they are, in a project's own directory.
 pub(crate) const DIR: &CStr = c"steps";
 /// The place in the order of saving that comes after all that dropped checkpoints had.
-const NEXT: &str = "next-checkpoint";
+pub(crate) const NEXT: &str = "next-checkpoint";
 /// Numbers above this are no step's.
 const MAX_NUMBER: u64 = 1 << 48;
 /// So many steps that changed nothing are remembered at least.
@@ -53,8 +53,8 @@ impl StepLog {
         Self { dir: None, numbers: Vec::new() }
     }
 
-    /// The number the next step gets.
-    pub(crate) fn next_number(&self) -> u64 {
+    /// The handle the next step gets.
+    pub(crate) fn next_handle(&self) -> u64 {
         self.numbers.last().map_or(1, |last| last + 1)
     }
 
@@ -63,7 +63,7 @@ impl StepLog {
         let Some(dir) = &self.dir else { return Ok(None) };
         let bytes = read_record(dir, &name_of(number), record::MAX_RECORD)?;
         let step = bytes.and_then(|bytes| record::decode(&bytes));
-        Ok(step.filter(|step| step.number == number))
+        Ok(step.filter(|step| step.handle == number))
     }
 
     /// Every step that can be read, oldest first.
@@ -125,9 +125,9 @@ impl StepLog {
         };
         let dir = self.dir.insert(dir);
         let bytes = record::encode(step);
-        write_file(tmp, dir, &name_of(step.number), &bytes, durability)?;
-        if let Err(place) = self.numbers.binary_search(&step.number) {
-            self.numbers.insert(place, step.number);
+        write_file(tmp, dir, &name_of(step.handle), &bytes, durability)?;
+        if let Err(place) = self.numbers.binary_search(&step.handle) {
+            self.numbers.insert(place, step.handle);
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl StepLog {
             unchanged += usize::from(idle);
             let useless = is_gone(step) || (idle && unchanged > UNCHANGED);
             if useless || age + 1 + surplus >= self.numbers.len() {
-                forgotten.push(step.number);
+                forgotten.push(step.handle);
             }
         }
         self.remove(&forgotten)?;
@@ -225,18 +225,18 @@ mod tests {
         let state = Dir::open(temp.path()).unwrap();
         let mut log = StepLog::empty();
         for number in 1..=200 {
-            let step = Step { number, ..step() };
+            let step = Step { handle: number, ..step() };
             log.write(&state, &state, &step, Durability::Cache).unwrap();
         }
         let read = Cell::new(0);
         let is_even = |step: &Step| {
             read.set(read.get() + 1);
-            step.number.is_multiple_of(2)
+            step.handle.is_multiple_of(2)
         };
         let newest = log.newest_ones(5, is_even).unwrap();
         let first = 200 - 8 - STEPS_SEARCHED_FOR_OPEN;
         assert_eq!(newest.len(), read.get());
-        assert_eq!((newest[0].number, newest.last().unwrap().number), (first, 200));
+        assert_eq!((newest[0].handle, newest.last().unwrap().handle), (first, 200));
         assert_eq!(log.all().unwrap().len(), 200);
     }
 }

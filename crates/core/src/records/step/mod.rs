@@ -20,6 +20,7 @@ use herma_worktree::reason::Reason;
 use crate::records::step::outside::{Outside, Sighting};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Facts;
+pub use crate::types::step_id::StepId;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
 const MAX_CALL_SECONDS: i64 = 3600;
@@ -156,8 +157,12 @@ impl Doubt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub(crate) version: Version,
-    /// Its number in this project, which no other step ever gets.
-    pub number: u64,
+    /// Which step of this project it is, in the order of beginning: what it is called until it has a number.
+    #[serde(alias = "number")]
+    pub handle: u64,
+    /// The number of the checkpoint of its own that it ended in; none until it has ended, and if nothing was noticed to change.
+    #[serde(rename = "row", default)]
+    pub number: Option<u64>,
     /// What kind of step it is.
     pub kind: StepKind,
     /// What was to be done.
@@ -188,8 +193,37 @@ pub struct Step {
     pub outside: Outside,
     /// Of a move: how many had come to their end before it, which tells it from one in the same second between the same states.
     pub(crate) moves_before: Option<u64>,
+    /// Of a move that took steps back: which.
+    pub undid: Option<Undid>,
     /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
     pub rules: Option<StepRules>,
+}
+
+/// What one of Herma's own moves took back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undid {
+    /// The handles of the steps that it took back everywhere; none if it was about some files only.
+    pub steps: Vec<u64>,
+    /// Those of which something stays, because it is in conflict.
+    #[serde(default)]
+    pub left: Vec<u64>,
+    /// How it was asked for.
+    pub how: TakeBackAs,
+}
+
+/// How somebody asks for steps to be taken back, which says what a later undo or redo makes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TakeBackAs {
+    /// By number, agent, session or time: an undo takes it back like work.
+    #[default]
+    Chosen,
+    /// What was newest: an undo goes on to what came before it, and a redo takes it back.
+    Last,
+    /// A redo.
+    Redo,
+    /// A restore that keeps what others did.
+    Restore,
 }
 
 /// What part a restore brought back, as a step's record has it.
@@ -227,6 +261,19 @@ impl StepRules {
 }
 
 impl Step {
+    /// What it is called.
+    pub fn id(&self) -> StepId {
+        self.number.map_or(StepId::Handle(self.handle), StepId::Number)
+    }
+
+    /// Is it called so?
+    pub fn is(&self, id: StepId) -> bool {
+        match id {
+            StepId::Number(number) => self.number == Some(number),
+            StepId::Handle(handle) => self.handle == handle,
+        }
+    }
+
     /// Who did it, in a word.
     pub fn agent(&self) -> &str {
         match (&self.start.facts.agent, self.kind.is_move()) {
@@ -263,9 +310,14 @@ impl Step {
         self.outside.were_there().chain(watched)
     }
 
-    /// Is it under way?
+    /// Has nobody ended it?
     pub fn is_open(&self) -> bool {
         self.end == StepEnd::Open
+    }
+
+    /// Is it under way at this time, in seconds since 1970? One that nobody ended is over all the same some day.
+    pub fn is_under_way(&self, now: i64) -> bool {
+        self.is_open() && now <= self.given_up_at() && !self.is_abandoned()
     }
 
     /// When it counts as over though nobody ended it, in seconds since 1970.
@@ -290,7 +342,7 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutsideOfStep {
     /// The step.
-    pub step: u64,
+    pub step: StepId,
     /// What it changed.
     pub outside: Outside,
 }
@@ -307,7 +359,7 @@ impl OutsideOfStep {
             outside.changes.retain(|change| is_asked(&change.path));
             outside.more = 0;
         }
-        (!outside.is_empty()).then_some(Self { step: step.number, outside })
+        (!outside.is_empty()).then_some(Self { step: step.id(), outside })
     }
 }
 
@@ -319,9 +371,9 @@ pub enum LineAuthor {
     /// A person, or a program no agent started.
     Hand,
     /// This step.
-    Step(u64),
+    Step(StepId),
     /// One or more of these steps, or a person meanwhile: nobody can tell.
-    Unattributed(Vec<u64>),
+    Unattributed(Vec<StepId>),
 }
 
 impl LineAuthor {
@@ -336,11 +388,11 @@ impl LineAuthor {
     }
 
     /// The steps it names.
-    pub fn steps(&self) -> &[u64] {
+    pub fn steps(&self) -> &[StepId] {
         match self {
             Self::Earlier | Self::Hand => &[],
-            Self::Step(number) => std::slice::from_ref(number),
-            Self::Unattributed(numbers) => numbers,
+            Self::Step(step) => std::slice::from_ref(step),
+            Self::Unattributed(steps) => steps,
         }
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn unless_newer<'de, D: Deserializer<'de>, T: DeserializeOwned + Defa
 pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
     let mut step: Step = serde_json::from_slice(bytes).ok()?;
     step.start = step.start.cut();
-    step.start.within = step.start.within.filter(|outer| *outer < step.number);
+    step.start.within = step.start.within.filter(|outer| *outer < step.handle);
     Some(step)
 }
 
@@ -97,7 +97,7 @@ pub(crate) mod tests {
     use crate::records::step::outside::{
         LeftOutThen, Outside, OutsideChange, OutsideWhat, Sighting,
     };
-    use crate::records::step::{Moment, StepEnd, StepKind, StepRules};
+    use crate::records::step::{Moment, StepEnd, StepKind, StepRules, TakeBackAs, Undid};
     use crate::types::asked::RestoreOptions;
     use crate::types::checkpoint::Facts;
 
@@ -105,7 +105,8 @@ pub(crate) mod tests {
         let moment = |place| Moment { checkpoint: ObjectId::EMPTY_TREE, place, next_step: 7 };
         Step {
             version: Version,
-            number: 6,
+            handle: 6,
+            number: Some(17),
             kind: StepKind::Tool,
             start: StepStart {
                 facts: Facts {
@@ -134,6 +135,7 @@ pub(crate) mod tests {
             owner: Some("tmp-0-0-0-0-0".into()),
             late: true,
             moves_before: Some(3),
+            undid: Some(Undid { steps: vec![4], left: vec![5], how: TakeBackAs::Last }),
             watched: Sighting::default(),
             outside: Outside {
                 changes: vec![OutsideChange {

@@ -50,10 +50,11 @@ def checkpoint_base(override: Optional[AnyPath] = None) -> Path:
 def engine_at(base: Path, **settings: Any) -> Engine:
     """The engine for a directory of checkpoints, whatever it is called.
 
-    It may be a link to another disk, which Hermes follows; the store in it may not.
+    It may be a link to another disk, which Hermes follows; the store in it may not. A restore adds one checkpoint to the
+    list, of the state before it, and the next save makes one of where it led, as in the original.
     """
     home = base.parent if base.name == "checkpoints" else base
-    return Engine(home, base=base.resolve(), user_home=user_home(), **settings)
+    return Engine(home, base=base.resolve(), user_home=user_home(), number_moves=False, **settings)
 
 
 def _normalize_path(path_value: AnyPath) -> Path:

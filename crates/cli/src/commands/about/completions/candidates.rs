@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
 use super::values::Looked;
+use super::words::can_be_told;
 use crate::commands::cli::Cli;
 use crate::environment::Environment;
 
@@ -20,7 +21,8 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["restore"], "keep", Looked::paths),
     (&["restore"], "only_agent", Looked::agents),
     (&["restore"], "session", Looked::sessions_of_steps),
-    (&["undo"], "steps", Looked::steps),
+    (&["undo"], "what", Looked::steps_or_paths),
+    (&["undo"], "paths", Looked::paths),
     (&["undo"], "only_agent", Looked::agents),
     (&["undo"], "session", Looked::sessions_of_steps),
     (&["show"], "checkpoint", Looked::checkpoints),
@@ -37,7 +39,7 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["unpin"], "checkpoint", Looked::checkpoints),
     (&["drop"], "chosen", Looked::checkpoints),
     (&["purge"], "paths", Looked::paths),
-    (&["step", "end"], "number", Looked::open_steps),
+    (&["step", "end"], "handle", Looked::open_steps),
     (&["list"], "agent", Looked::agents),
     (&["list"], "session", Looked::sessions_of_steps),
     (&["list"], "paths", Looked::paths),
@@ -59,7 +61,11 @@ pub(super) fn described(environment: &Environment, typed: &[OsString]) -> Comman
     let mut whole = Cli::command();
     for (path, argument, wanted) in WANTED {
         let looked = Arc::clone(&looked);
-        let completer = ArgValueCompleter::new(move |current: &OsStr| wanted(&looked, current));
+        let completer = ArgValueCompleter::new(move |current: &OsStr| {
+            let mut offered = wanted(&looked, current);
+            offered.retain(|one| can_be_told(looked.shell(), one.get_value()));
+            offered
+        });
         whole = at(whole, path, &|command| {
             // `mut_arg` would put it behind the others, and positions count.
             command.mut_args(|one| {

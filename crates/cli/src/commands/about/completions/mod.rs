@@ -4,18 +4,24 @@
 //! checkpoints with their reasons, steps, names, files. The program prints what a shell's start file needs to ask like that.
 //! No script is installed that could be older than the program. [`candidates`] says which argument wants what.
 
+mod bash;
 mod candidates;
 mod values;
+mod words;
 
 use std::ffi::OsString;
 
 use clap::Args;
-use clap_complete::{CompleteEnv, Shell};
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell, env};
 
 use crate::command_env::{CommandError, Outcome, Result};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::terminal::{Ui, escape};
+
+const SHELLS: Shells<'static> =
+    Shells(&[&bash::Bash, &env::Elvish, &env::Fish, &env::Powershell, &env::Zsh]);
 
 /// Print the line for a shell's start file that lets Tab complete
 ///
@@ -41,11 +47,13 @@ pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<Outcome
 }
 
 /// Answers a shell that asks what could come next; returns the exit code.
-pub(crate) fn answer(environment: &Environment, arguments: Vec<OsString>) -> u8 {
-    let typed = arguments.iter().skip_while(|word| *word != "--").skip(1);
-    let typed: Vec<_> = typed.cloned().collect();
+pub(crate) fn answer(environment: &Environment, arguments: &[OsString]) -> u8 {
+    let shell = environment.completing.as_deref().unwrap_or_default();
+    let start = arguments.iter().position(|word| word == "--").map_or(arguments.len(), |at| at + 1);
+    let typed = words::unquoted(shell, &arguments[start..]);
+    let arguments = [&arguments[..start], &typed].concat();
     let described = || candidates::described(environment, &typed);
-    let complete = CompleteEnv::with_factory(described).bin("herma");
+    let complete = CompleteEnv::with_factory(described).bin("herma").shells(SHELLS);
     match complete.try_complete(arguments, environment.directory.as_deref()) {
         Ok(_) => 0,
         Err(error) => {

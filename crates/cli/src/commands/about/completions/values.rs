@@ -48,6 +48,11 @@ impl Looked {
         Self { environment, typed, opened: OnceLock::new() }
     }
 
+    /// Who asks.
+    pub(super) fn shell(&self) -> &str {
+        self.environment.completing.as_deref().unwrap_or_default()
+    }
+
     /// What the line says as far as it can be read.
     fn matches(&self) -> Option<ArgMatches> {
         Cli::command().ignore_errors(true).try_get_matches_from(&self.typed).ok()
@@ -101,10 +106,23 @@ impl Looked {
         offer(current, named)
     }
 
-    /// The steps that changed something, with their prompts or commands.
-    pub(super) fn steps(&self, current: &OsStr) -> Offered {
-        let changed = |listed: &ListedStep| !listed.step.is_idle();
-        self.steps_where(current, changed)
+    /// The steps that changed something, with their prompts or commands, and files: those that steps deleted, too.
+    pub(super) fn steps_or_paths(&self, current: &OsStr) -> Offered {
+        let mut offered = self.steps_where(current, |listed| !listed.step.is_idle());
+        offered.extend(self.paths(current));
+        let there: BTreeSet<OsString> =
+            offered.iter().map(|one| one.get_value().to_owned()).collect();
+        let is_gone = |path: &String| !there.contains(OsStr::new(path)) && !current.is_empty();
+        let changed = self.known_steps().into_iter().flat_map(|listed| {
+            let about = format!("changed by {}", listed.step.id()).into_bytes();
+            listed.files.into_iter().map(move |path| (path.to_string(), about.clone()))
+        });
+        let is_at_root = self.opened().is_some_and(|(env, project)| {
+            project.rel_path(&env.absolute(Path::new(""))).is_ok_and(|path| path.is_root())
+        });
+        let gone = changed.filter(|(path, _)| is_at_root && is_gone(path));
+        offered.extend(offer(current, once_each(gone)));
+        offered
     }
 
     pub(super) fn open_steps(&self, current: &OsStr) -> Offered {
@@ -114,11 +132,12 @@ impl Looked {
     fn steps_where(&self, current: &OsStr, is_wanted: impl Fn(&ListedStep) -> bool) -> Offered {
         let steps = self.known_steps().into_iter().filter(is_wanted);
         let about = |listed: ListedStep| {
+            let why = step_report::why(&listed);
             let step = listed.step;
             let tool = step_report::tool(&step).to_owned();
             let prompt = step.start.prompt.clone().map(|prompt| format!(" for: {prompt}"));
-            let about = format!("{tool} {}{}", step_report::why(&step), prompt.unwrap_or_default());
-            (step.number.to_string(), about.into_bytes())
+            let about = format!("{tool} {why}{}", prompt.unwrap_or_default());
+            (step.id().to_string(), about.into_bytes())
         };
         offer(current, steps.map(about))
     }

@@ -78,7 +78,7 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
         steps_left: adopted.steps_left,
     })?;
     let count = counted(count, "checkpoint");
-    let numbers = ranges(&adopted.numbers);
+    let numbers = ranges(adopted.numbers.iter().copied());
     env.ui.status(format_args!("Reconnected {count} of project {}: {numbers}.", from.id));
     env.ui.hint("`herma list` shows them.");
     if adopted.steps_left == 0 {

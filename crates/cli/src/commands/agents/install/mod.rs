@@ -3,8 +3,10 @@
 //! * [`plan`]: what will be done to which file; nothing is written before all of it is known
 //! * [`state`]: what is installed now, also for `herma doctor`
 //! * [`report`]: how it is told, and what is left for the user to do
+//! * [`choice`]: without a name, which agents there are and which to connect
 //! * [`codex_trust`]: approving our hooks at Codex, if the user wants that
 
+mod choice;
 mod codex_trust;
 mod directories;
 pub(crate) mod plan;
@@ -18,6 +20,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use herma_agents::Agent;
 use herma_agents::install::{HookCommand, Places, Scope};
 
+use self::choice::Choice;
 use self::plan::Plan;
 use self::report::Done;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
@@ -25,14 +28,15 @@ use crate::environment::{agent_places, own_program};
 
 /// Tell agents to call Herma, so that what they do can be undone
 ///
-/// Without an agent, lists the agents and what is installed. Edits the user's configuration as little as
-/// possible, and keeps a copy beside it (`NAME.herma-backup`); `herma uninstall` restores it to the byte.
+/// Without a name, shows the agents found on this machine and which files would change, and asks which to connect.
+/// Edits the user's configuration as little as possible, and keeps a copy beside it (`NAME.herma-backup`);
+/// `herma uninstall` restores it to the byte.
 #[derive(Args, Debug)]
 pub(crate) struct InstallArgs {
     /// The agents
     #[arg(value_name = "AGENT", value_parser = agent_parser())]
     agents: Vec<Agent>,
-    /// Every agent you have settings of
+    /// Every agent found on this machine, without asking
     #[arg(long, conflicts_with = "agents")]
     all: bool,
     #[command(flatten)]
@@ -65,26 +69,42 @@ pub(crate) fn agent_parser() -> impl TypedValueParser<Value = Agent> {
 pub(crate) fn cmd_install(env: &CommandEnv, args: &InstallArgs) -> Result<Outcome> {
     let places = places(env)?;
     let scope = args.how.scope(env)?;
-    let agents = if args.all {
-        let is_there = |agent: &Agent| state::is_used(*agent, &places);
-        Agent::ALL.into_iter().filter(is_there).collect()
-    } else {
-        args.agents.clone()
-    };
-    if agents.is_empty() {
-        return report::list(env, &places, &scope, args.all);
+    let is_named = args.all || !args.agents.is_empty();
+    if env.ui.json && !is_named {
+        return report::list(env, &places, &scope);
     }
     let command = command(env, args.binary.as_deref())?;
+    let agents = match &args.agents[..] {
+        [] if args.all => choice::found(&places, &scope)?,
+        [] if args.how.dry_run => choice::unconnected(&places, &scope)?,
+        [] => match choice::choose(env, &places, &scope, &command)? {
+            Choice::Connect(agents) => agents,
+            Choice::Nothing(outcome) => return Ok(outcome),
+        },
+        named => named.to_vec(),
+    };
+    connect(env, args, &places, &scope, &agents, &command)
+}
+
+/// Tells these agents to call Herma, or shows what that would change.
+fn connect(
+    env: &CommandEnv,
+    args: &InstallArgs,
+    places: &Places,
+    scope: &Scope,
+    agents: &[Agent],
+    command: &HookCommand,
+) -> Result<Outcome> {
     let one = |agent: Agent| -> Result<Done> {
-        let plan = Plan::install(agent, &places, &scope, &command)?;
+        let plan = Plan::install(agent, places, scope, command)?;
         let mut done = plan.carry_out(env, args.how.dry_run)?;
         if args.trust && agent == Agent::Codex && !args.how.dry_run {
-            codex_trust::approve(env, &scope)?;
+            codex_trust::approve(env, scope)?;
             done.approved = true;
         }
         Ok(done)
     };
-    let outcome = report::each(env, "install", args.how.dry_run, &agents, one)?;
+    let outcome = report::each(env, "install", args.how.dry_run, agents, one)?;
     if !args.how.dry_run && !env.settings.saves_by_itself() {
         env.ui.warning("automatic saves are turned off in the settings; agents will not be saved.");
         env.ui.detail("`herma config set checkpoints.enabled true` turns them on.");

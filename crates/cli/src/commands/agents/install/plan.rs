@@ -101,6 +101,16 @@ impl Plan {
         Ok(Self { agent, scope: scope.clone(), changes, absent: Vec::new(), installing })
     }
 
+    /// What it will do to which file, one line each.
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let changes = self.changes.iter().filter(|change| change.is_one());
+        let in_words = |change: &Change| {
+            let verb = if change.before.is_some() { "would change" } else { "would create" };
+            format!("{verb} {}", shown(&change.path))
+        };
+        changes.map(in_words).collect()
+    }
+
     /// Does it, or prints what it would do.
     pub(crate) fn carry_out(self, env: &CommandEnv, dry_run: bool) -> Result<Done> {
         if dry_run && !env.ui.json {

@@ -1,6 +1,5 @@
 //! How it is told what was installed, and what is.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use herma_agents::Agent;
@@ -207,44 +206,20 @@ pub(super) fn write_diff(env: &CommandEnv, changes: &[Change]) -> Result<()> {
     Ok(out.finish()?)
 }
 
-/// Lists the agents and what is installed.
-pub(super) fn list(
-    env: &CommandEnv,
-    places: &Places,
-    scope: &Scope,
-    only_used: bool,
-) -> Result<Outcome> {
+/// Lists all agents and what is installed, for a program.
+pub(super) fn list(env: &CommandEnv, places: &Places, scope: &Scope) -> Result<Outcome> {
     let states = Agent::ALL.map(|agent| AgentState::look(agent, places, scope));
-    if env.ui.json {
-        let agents = states.iter().map(|state| {
-            object! {
-                agent: state.agent.word(),
-                title: state.agent.title(),
-                used: state.used,
-                state: state.word(),
-                files: json::list(state.files.iter().map(PathJson::of)),
-                program: state.program().map(|program| PathJson::of(&program)),
-                problem: state.problem.clone(),
-            }
-        });
-        env.ui.write_json(&object! { schema: "herma.agents/1", agents: json::list(agents) })?;
-        return Ok(Outcome::Done);
-    }
-    if only_used {
-        env.ui.status("No agent has settings in this home, so nothing was installed.");
-    }
-    let mut out = env.ui.listing();
-    for state in &states {
-        let files: Vec<String> = state.files.iter().map(shown).collect();
-        let place = match (&state.problem, files.first()) {
-            (Some(problem), _) => problem.clone(),
-            (None, Some(file)) => file.clone(),
-            (None, None) if state.used => "`herma install` it".to_owned(),
-            (None, None) => String::new(),
-        };
-        let line = format!("{:<10} {:<14} {place}", state.agent.word(), state.word());
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    out.finish()?;
+    let agents = states.iter().map(|state| {
+        object! {
+            agent: state.agent.word(),
+            title: state.agent.title(),
+            used: state.used,
+            state: state.word(),
+            files: json::list(state.files.iter().map(PathJson::of)),
+            program: state.program().map(|program| PathJson::of(&program)),
+            problem: state.problem.clone(),
+        }
+    });
+    env.ui.write_json(&object! { schema: "herma.agents/1", agents: json::list(agents) })?;
     Ok(Outcome::Done)
 }

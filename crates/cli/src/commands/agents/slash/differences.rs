@@ -75,7 +75,7 @@ impl Asked<'_> {
 fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<()> {
     let message = &mut reply.message;
     if comparison.modes_differ {
-        message.say("Permissions or empty directories differ, which a patch cannot say.");
+        message.say("Also changed: permissions or empty directories (not shown in a patch).");
     } else if comparison.changes.is_empty() {
         message.say(nothing);
     }

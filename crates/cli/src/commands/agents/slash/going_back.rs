@@ -6,19 +6,20 @@ use herma_agents::slash::message::Span;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
 use herma_core::{
-    Checkpoint, OutsideOfStep, RelPath, Restored, TakeBack, TakeBackPlan, TakenBack, Undone,
+    Checkpoint, OutsideOfStep, RelPath, Restored, TakeBack, TakeBackPlan, TakenBack, UndoLast,
+    Undone,
 };
-use herma_reversal::{Conflicts, Decided};
-use herma_sessions::rewind::Aim;
+use herma_reversal::Decided;
 use herma_store::path::escape;
 
 use super::{Asked, KeptJson, Reply};
 use crate::command_env::{Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
-use crate::commands::going_back::undo::{Travelled, travel};
+use crate::commands::going_back::undo::{Course, Mode, Travelled, travel};
 use crate::render::json::PathJson;
 use crate::render::listing;
 use crate::render::outside_report::passed_in_words;
+use crate::render::take_back_report::unit_in_words;
 use crate::transcript::{Conversation, Following};
 
 /// Names that are shown of a list of files.
@@ -45,7 +46,7 @@ impl Asked<'_> {
             let kept = taken.plan.reversed.kept.iter();
             let stay: Vec<_> = kept.map(|(path, _)| path).collect();
             reply.message.line(title(&checkpoint, files, &paths, &stay));
-            tell_taken_back(&mut reply, &taken);
+            tell_taken_back(&mut reply, &taken, UNDO);
         } else {
             let options = RestoreOptions { paths: paths.clone(), keep: Vec::new() };
             let restored = self
@@ -71,9 +72,7 @@ impl Asked<'_> {
             steps: StepChoice::default(),
             since: Some(checkpoint.clone()),
             paths,
-            keep: Vec::new(),
-            conflicts: Conflicts::Leave,
-            file_by_file: false,
+            ..TakeBack::default()
         };
         let taken = self.env.ui.during(|progress| self.project.take_back(&asked, progress));
         taken.map_err(|error| with_state_of_files(&self.project, error))
@@ -81,15 +80,17 @@ impl Asked<'_> {
 
     pub(super) fn undo(&self) -> Result<Reply> {
         let reverse = "/rollback redo repeats what this undid.";
-        self.travel("undo", Aim::Undo, reverse)
+        self.travel("undo", &Course::Undo(UndoLast::default()), reverse)
     }
 
     pub(super) fn redo(&self) -> Result<Reply> {
-        self.travel("redo", Aim::Redo, UNDO)
+        self.travel("redo", &Course::Redo, UNDO)
     }
 
-    fn travel(&self, action: &'static str, aim: Aim, reverse: &str) -> Result<Reply> {
-        let (undone, told) = match travel(self.env, &self.project, aim)? {
+    fn travel(&self, action: &'static str, course: &Course, reverse: &str) -> Result<Reply> {
+        // Nobody can be asked in a chat, and the answer says what was undone.
+        let mode = Mode { yes: true, ..Mode::default() };
+        let (undone, told) = match travel(self.env, &self.project, course, mode)? {
             Travelled::Alone(told) => {
                 if let Some(error) = told.into_error() {
                     return Err(error);
@@ -97,6 +98,7 @@ impl Asked<'_> {
                 let words = "✅ The conversation was moved. The files are as they were.";
                 return Ok(Reply::saying(action, words));
             }
+            Travelled::Not => return Ok(Reply::saying(action, "Nothing was changed.")),
             Travelled::Files(_, undone, told) => (undone, told),
         };
         let mut reply = Reply::new(action);
@@ -110,7 +112,16 @@ impl Asked<'_> {
                 tell_outside(&mut reply, &[step]);
                 return Ok(reply);
             }
-            Undone::Planned(_) => return Ok(reply),
+            Undone::Steps(planned, Some(taken)) => {
+                let did = if action == "redo" { "Redid" } else { "Undid" };
+                reply.message.say(format!("✅ {did} {}", unit_in_words(&planned.unit)));
+                tell_taken_back(&mut reply, &taken, reverse);
+                return match told.into_error() {
+                    Some(error) => Err(error),
+                    None => Ok(reply),
+                };
+            }
+            Undone::Planned(_) | Undone::Steps(_, None) => return Ok(reply),
         };
         let mut title = vec![Span::Words("✅ Went back to".to_owned())];
         title.extend(named_checkpoint(&restored.target));
@@ -205,10 +216,10 @@ fn tell_done(reply: &mut Reply, restored: &Restored, reverse: &str) {
     reply.message.say(reverse);
 }
 
-fn tell_taken_back(reply: &mut Reply, taken: &TakenBack) {
+fn tell_taken_back(reply: &mut Reply, taken: &TakenBack, reverse: &str) {
     match (&taken.plan.exact, &taken.restored) {
-        (Some(_), Some(restored)) => return tell_restored(reply, restored, UNDO),
-        (_, Some(restored)) => tell_done(reply, restored, UNDO),
+        (Some(_), Some(restored)) => return tell_restored(reply, restored, reverse),
+        (_, Some(restored)) => tell_done(reply, restored, reverse),
         (_, None) => reply.message.say("Nothing had to be changed."),
     }
     tell_what_stays(reply, &taken.plan);

@@ -14,7 +14,7 @@ fn at(days_ago: i64, hour: i64) -> i64 {
 /// Those at a prompt, by their numbers.
 fn at_prompts(store: Store, numbers: &[u64]) -> Store {
     store.change("p", |p| {
-        p.checkpoints.iter_mut().for_each(|c| c.at_prompt = numbers.contains(&c.sequence));
+        p.checkpoints.iter_mut().for_each(|c| c.at_prompt = numbers.contains(&c.number));
     })
 }
 

@@ -17,14 +17,16 @@
 //! let the store grow without end: so what may go is kept to the limit by itself. Free space is different: what
 //! fills the disk is mostly not Herma's, so a floor that is out of reach costs no checkpoint.
 
+pub(crate) mod holdings;
+
 use std::collections::BTreeMap;
 
 use super::facts::StoreFacts;
-use super::holdings::Shares;
 use super::notes::{Held, Over};
 use super::plan::{Draft, Holdings, Limits, Rule};
 use super::rules::giving_order;
 use crate::error::Result;
+use holdings::Shares;
 
 /// Is a store of this size so near its limit that it is time to do something?
 pub(super) fn is_near(bytes: u64, limit: u64) -> bool {
@@ -305,5 +307,5 @@ fn giver(
 }
 
 #[cfg(test)]
-#[path = "tests/bytes.rs"]
+#[path = "../tests/bytes/limits.rs"]
 mod bytes_tests;

@@ -182,10 +182,10 @@ fn a_deleted_project_that_is_kept_does_not_lose_its_newest_to_the_cap() {
 
 /// Every checkpoint holds one byte of its own; these hold pieces besides.
 fn with_pieces(mut store: Store, pieces: &[(&str, &[u64], u32, u64)]) -> Store {
-    for (name, sequences, piece, bytes) in pieces {
+    for (name, numbers, piece, bytes) in pieces {
         let of_project = id(name);
         for key in store.keys() {
-            if key.project == of_project && sequences.contains(&key.sequence) {
+            if key.project == of_project && numbers.contains(&key.number) {
                 store.pieces.entry(key).or_default().insert(*piece, *bytes);
             }
         }

@@ -28,10 +28,10 @@ impl Week {
     fn save(&mut self, name: &str, now: f64) {
         self.store = self.store.clone().change(name, |project| {
             let last = project.checkpoints.last().expect("it was saved before");
-            let sequence = last.sequence + 1;
+            let number = last.number + 1;
             project.checkpoints.push(CheckpointFacts {
-                sequence,
-                id: commit(name, sequence),
+                number,
+                id: commit(name, number),
                 time: now as i64,
                 ..last.clone()
             });

@@ -13,7 +13,7 @@ use herma_store::object::EntryMode;
 use herma_store::object::copy::CopyError;
 use herma_store::objects::{ObjectError, Objects};
 
-use super::facts::ProjectFacts;
+use super::super::facts::ProjectFacts;
 use crate::error::Result;
 use crate::types::message::Message;
 
@@ -113,7 +113,7 @@ impl Lengths {
     }
 
     /// What these checkpoints hold, and for each of them the piece that is the whole of it. Nobody holds any yet.
-    pub(super) fn shares(
+    pub(crate) fn shares(
         &self,
         objects: &Objects,
         checkpoints: &[ObjectId],
@@ -304,5 +304,5 @@ impl HeldByProject {
 }
 
 #[cfg(test)]
-#[path = "tests/shares.rs"]
+#[path = "../tests/bytes/shares.rs"]
 mod shares_tests;

@@ -58,7 +58,7 @@ fn the_newest_that_can_be_read_stays_beside_one_that_cannot() {
         assert_eq!(limited.dropped("p"), [1, 3], "{:?}", limited.limits);
     }
     let project = &damaged.facts.projects[0];
-    let last: Vec<_> = project.last_resort().into_iter().flatten().map(|c| c.sequence).collect();
+    let last: Vec<_> = project.last_resort().into_iter().flatten().map(|c| c.number).collect();
     assert_eq!(last, [4, 2]);
     let gone = damaged.change("p", |p| p.presence = Presence::Gone);
     assert_eq!(gone.all_orphans().dropped("p"), [1, 2, 3, 4]);

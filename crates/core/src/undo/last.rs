@@ -1,0 +1,288 @@
+//! Undoing what was newest, again and again, and redoing it.
+
+use herma_fs::stat_path;
+use std::cell::OnceCell;
+
+use herma_reversal::Conflicts;
+use herma_store::{ObjectId, RelPath};
+
+use crate::engine::operation::Operation;
+use crate::error::{Error, Result};
+use crate::records::step::{Doubt, Step, StepId, TakeBackAs, Undid};
+use crate::records::undo::{Move, Reversed};
+use crate::steps::StepChoice;
+use crate::types::checkpoint::Origin;
+use crate::undo::plan::{TakeBack, TakeBackPlan};
+use crate::undo::steps::Looked;
+use crate::undo::units::{Marks, Unit};
+use crate::undo::{Standing, Undone};
+
+/// What is older than so many seconds is not undone without a question.
+const SECONDS_OF_A_DAY: i64 = 24 * 3600;
+
+/// How what was newest is to be undone.
+#[derive(Clone, Debug, Default)]
+pub struct UndoLast {
+    /// Only in these files and directories: then it is about the last unit that changed them.
+    pub paths: Vec<RelPath>,
+    /// Only the last tool call of it.
+    pub only_step: bool,
+    /// Only what this session did.
+    pub session: Option<String>,
+    /// Also while it is under way.
+    pub running: bool,
+    /// What to do where something else was changed in the same place since.
+    pub conflicts: Conflicts,
+}
+
+/// What an undo or redo would do.
+#[derive(Clone, Debug)]
+pub enum NextMove {
+    /// It takes steps back.
+    Steps(Box<PlannedUndo>),
+    /// It goes to the state before, or forward again: where no steps are known, where a restore was interrupted, and where the last
+    /// move is taken back before anything else happened.
+    States(Move, Option<Box<JustMoved>>),
+    /// It makes a move after all that was interrupted and reversed.
+    Again(Box<Reversed>),
+}
+
+/// One of Herma's own moves that is taken back while the project is just as it left it.
+#[derive(Clone, Debug)]
+pub struct JustMoved {
+    /// The move.
+    pub unit: Unit,
+    /// Why a person should be asked first.
+    pub doubt: Option<UndoDoubt>,
+    undid: Undid,
+}
+
+/// What an undo would take back, and how.
+#[derive(Clone, Debug)]
+pub struct PlannedUndo {
+    /// What it takes back, or brings back.
+    pub unit: Unit,
+    /// What that would do.
+    pub plan: TakeBackPlan,
+    /// Why a person should be asked first.
+    pub doubt: Option<UndoDoubt>,
+}
+
+/// Why a person should be asked before a unit is undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndoDoubt {
+    /// It is older than this checkpoint, which a person made.
+    OlderThanSave(u64),
+    /// It ended more than a day ago.
+    OlderThanADay,
+    /// A checkpoint around it is gone, and nobody can tell any more what was edited by hand meanwhile.
+    CheckpointGone,
+}
+
+impl std::fmt::Display for UndoDoubt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OlderThanSave(number) => {
+                write!(f, "is older than checkpoint {number}, which you saved")
+            }
+            Self::OlderThanADay => f.write_str("is older than a day"),
+            Self::CheckpointGone => {
+                f.write_str("has lost a checkpoint: edits by hand around it would go with it")
+            }
+        }
+    }
+}
+
+impl NextMove {
+    /// What a person should be asked about first, and why.
+    pub fn doubt(&self) -> Option<(&Unit, UndoDoubt)> {
+        let (unit, doubt) = match self {
+            Self::Steps(planned) => (&planned.unit, planned.doubt),
+            Self::States(_, just) => just.as_ref().map(|just| (&just.unit, just.doubt))?,
+            Self::Again(_) => return None,
+        };
+        doubt.map(|doubt| (unit, doubt))
+    }
+}
+
+impl Operation<'_> {
+    pub(crate) fn plan_undo(&self, asked: &UndoLast) -> Result<NextMove> {
+        let along_states = || Ok(NextMove::States(Move::Undo, None));
+        // Of a project that is gone altogether, all is wanted back.
+        if self.records()?.0.is_some() || stat_path(&self.root)?.is_none() {
+            return along_states();
+        }
+        let units = self.units()?;
+        if units.is_empty() && asked.paths.is_empty() {
+            return along_states();
+        }
+        let of_session = |unit: &Unit| {
+            let session = unit.turn().map(|(session, _)| session);
+            asked.session.is_none() || session == asked.session.as_deref()
+        };
+        for unit in units.into_iter().filter(of_session) {
+            if let Some(next) = self.plan_unit(unit, asked)? {
+                return Ok(next);
+            }
+        }
+        Err(Error::NothingToUndo)
+    }
+
+    /// What undoing a unit would do; `None` if nothing of it is there any more.
+    fn plan_unit(&self, unit: Unit, asked: &UndoLast) -> Result<Option<NextMove>> {
+        let all = unit.to_undo(asked.conflicts);
+        let choices: Vec<Vec<u64>> = if asked.only_step {
+            all.into_iter().rev().map(|handle| vec![handle]).collect()
+        } else {
+            vec![all]
+        };
+        for handles in choices.into_iter().filter(|handles| !handles.is_empty()) {
+            let asked_of = TakeBack {
+                steps: chosen(handles),
+                paths: asked.paths.clone(),
+                how: TakeBackAs::Last,
+                conflicts: asked.conflicts,
+                ..TakeBack::default()
+            };
+            let looked = self.look_for(&asked_of)?;
+            if asked.paths.is_empty()
+                && let Some(undid) = self.just_moved(&unit, TakeBackAs::Last, &looked)?
+            {
+                let doubt = self.doubt_about(&unit)?;
+                let just = JustMoved { unit, doubt, undid };
+                return Ok(Some(NextMove::States(Move::Undo, Some(Box::new(just)))));
+            }
+            let plan = self.plan_from(looked, &asked_of)?;
+            // Somebody has done it already.
+            if plan.leaves_all() && plan.outside.is_empty() {
+                continue;
+            }
+            if unit.is_under_way(self.clock().now().seconds) && !asked.running {
+                return Err(Error::UnderWay(unit.id, unit.prompt().map(str::to_owned)));
+            }
+            let is_gone = plan.doubts.iter().any(|(_, doubt)| *doubt == Doubt::CheckpointGone);
+            let doubt =
+                if is_gone { Some(UndoDoubt::CheckpointGone) } else { self.doubt_about(&unit)? };
+            return Ok(Some(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt }))));
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn plan_redo(&self) -> Result<NextMove> {
+        let along_states = |just| Ok(NextMove::States(Move::Redo, just));
+        if self.records()?.0.is_some() {
+            return along_states(None);
+        }
+        if let Some(reversed) = self.reversed_last()? {
+            return Ok(NextMove::Again(Box::new(reversed)));
+        }
+        let steps = self.all_steps()?;
+        let marks = self.marks(&steps);
+        let Some(undo) = marks.to_redo() else {
+            let has_units = !marks.units(&steps).is_empty();
+            return if has_units { Err(Error::NothingToRedo) } else { along_states(None) };
+        };
+        let unit = marks.unit(steps.into_iter().filter(|step| step.handle == undo).collect());
+        let asked =
+            TakeBack { steps: chosen(vec![undo]), how: TakeBackAs::Redo, ..TakeBack::default() };
+        let looked = self.look_for(&asked)?;
+        if let Some(undid) = self.just_moved(&unit, TakeBackAs::Redo, &looked)? {
+            return along_states(Some(Box::new(JustMoved { unit, doubt: None, undid })));
+        }
+        let taken = unit.steps.iter().filter_map(|step| step.undid.as_ref());
+        let taken: Vec<u64> =
+            taken.flat_map(|undid| [&*undid.steps, &*undid.left].concat()).collect();
+        let steps = self.all_steps()?.into_iter();
+        let unit = marks.unit(steps.filter(|step| taken.contains(&step.handle)).collect());
+        let plan = self.plan_from(looked, &asked)?;
+        Ok(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt: None })))
+    }
+
+    /// Does whatever an undo or redo would do next.
+    pub(crate) fn make_next(&self, next: NextMove) -> Result<Undone> {
+        match next {
+            NextMove::States(by, just) => self.make_move(by, just.map(|just| just.undid)),
+            NextMove::Again(moved) => self.make_again(&moved),
+            NextMove::Steps(planned) => {
+                let taken = self.take_back_as_planned(planned.plan.clone())?;
+                Ok(Undone::Steps(planned, Some(Box::new(taken))))
+            }
+        }
+    }
+
+    /// Is this one of Herma's own moves, and the project just as it left it, or as a redo of it did? Then all that it did is
+    /// gone back along the states, with the conversation that followed it.
+    fn just_moved(
+        &self,
+        unit: &Unit,
+        how: TakeBackAs,
+        looked: &Looked<'_>,
+    ) -> Result<Option<Undid>> {
+        let [step] = &unit.steps[..] else { return Ok(None) };
+        if !step.kind.is_move() {
+            return Ok(None);
+        }
+        let by = if how == TakeBackAs::Redo { Move::Redo } else { Move::Undo };
+        let standing = self.standing(&looked.history, &looked.present)?;
+        // A state may have several checkpoints: each move has one of its own.
+        let state = |id: ObjectId| self.state_of_checkpoint(&id);
+        let before = step.before.checkpoint;
+        let is_before =
+            |next| next == before || state(next).is_some() && state(next) == state(before);
+        let leads_back = standing.next(by).is_some_and(is_before);
+        let undid = Undid { steps: vec![step.handle], left: Vec::new(), how };
+        Ok((standing.is_untouched() && leads_back).then_some(undid))
+    }
+
+    /// The last move, if it was interrupted and reversed, and nothing happened since.
+    fn reversed_last(&self) -> Result<Option<Reversed>> {
+        let (_, record) = self.records()?;
+        if record.reversed.is_none() {
+            return Ok(None);
+        }
+        Ok(self.standing_now()?.reversed())
+    }
+
+    fn standing_now(&self) -> Result<Standing> {
+        let history = self.some_history()?;
+        let present = self.look_holding(&history, &[])?;
+        self.standing(&history, &present)
+    }
+
+    /// What can be undone, the newest first.
+    pub(crate) fn units(&self) -> Result<Vec<Unit>> {
+        let steps = self.all_steps()?;
+        Ok(self.marks(&steps).units(&steps))
+    }
+
+    pub(crate) fn marks(&self, steps: &[Step]) -> Marks {
+        // Only restores of everything are looked up.
+        let history = OnceCell::new();
+        let load = || self.load_history().ok();
+        let place_of = |id: ObjectId| {
+            history.get_or_init(load).as_ref()?.entry(&id).ok().map(|entry| entry.place)
+        };
+        Marks::after(steps, &place_of, self.clock().now().seconds)
+    }
+
+    /// Would a person be surprised that this is what an undo takes back?
+    fn doubt_about(&self, unit: &Unit) -> Result<Option<UndoDoubt>> {
+        let ended = unit.steps.iter().map(|step| step.ended.unwrap_or(step.given_up_at())).max();
+        let day_ago = self.clock().now().seconds.saturating_sub(SECONDS_OF_A_DAY);
+        if ended.is_some_and(|ended| ended < day_ago) {
+            return Ok(Some(UndoDoubt::OlderThanADay));
+        }
+        let Some(number) = unit.id.number() else { return Ok(None) };
+        let newer = self.load_history()?;
+        let newer = newer.readable_where(&self.store, |entry| entry.number > number)?;
+        let is_by_hand = |facts: &crate::types::checkpoint::Facts| {
+            facts.texts().iter().all(|(_, text)| text.is_none())
+        };
+        let by_hand = newer.iter().find(|c| c.origin == Origin::Saved && is_by_hand(&c.facts));
+        Ok(by_hand.map(|checkpoint| UndoDoubt::OlderThanSave(checkpoint.number)))
+    }
+}
+
+fn chosen(handles: Vec<u64>) -> StepChoice {
+    StepChoice { ids: handles.into_iter().map(StepId::Handle).collect(), ..StepChoice::default() }
+}
