@@ -140,6 +140,7 @@ fn measure_section(
             sections::checkpoints::measure(places, place, options.is_full)?.finish(results);
         }
         Section::Hooks => sections::hooks::measure(places, place, options.rounds)?.finish(results),
+        Section::Lists => sections::lists::measure(places, place, options.rounds)?.finish(results),
         Section::Keeping => {
             Keeping::new(places, place.join("keeping"), options)?.measure()?.finish(results)
         }

@@ -230,7 +230,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         }
         Error::NothingToRedo => new
             .with_state("Nothing was changed.")
-            .with_hint("`herma undo` brings back what was undone by number; `herma list` shows the states there are, `herma restore N` goes to one."),
+            .with_hint("All that was undone is done again. `herma list` shows the changes; `herma restore N` goes to the state after one."),
         Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
             "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
         ),

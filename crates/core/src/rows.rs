@@ -18,6 +18,7 @@ use crate::save::publish::count;
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
 use crate::types::checkpoint::{ChangeCount, Checkpoint, Listed, Origin};
+use crate::undo::by_hand::handle_by_hand;
 use crate::undo::units::{Mark, Marks, Unit, order_at, order_of};
 
 /// Lines of so many files are counted where nobody has counted them before.
@@ -199,8 +200,9 @@ impl Operation<'_> {
             removed: removed(&history),
             ..Rows::default()
         };
+        let mut shown = 0;
         for draft in drafts.into_iter().filter(|draft| draft.fits(choice)) {
-            if found.rows.len() == most && choice.paths.is_empty() {
+            if shown == most && choice.paths.is_empty() {
                 found.more += 1;
                 continue;
             }
@@ -208,10 +210,12 @@ impl Operation<'_> {
             if !choice.paths.is_empty() && !self.touches(&row, &choice.paths, oldest)? {
                 continue;
             }
-            if found.rows.len() == most {
-                found.more += 1;
-            } else {
+            // Undos and redos of what was newest come along: they are told only to those who want all.
+            if shown < most || row.kind == RowKind::Shift {
+                shown += usize::from(row.kind != RowKind::Shift);
                 found.rows.push(row);
+            } else {
+                found.more += 1;
             }
         }
         found.listed = listed;
@@ -415,8 +419,11 @@ impl<'l> Ledger<'l> {
         calls.reverse();
         let own = draft.checkpoint.map_or(StepId::Number(0), |c| StepId::Number(c.number));
         let id = draft.unit.map(|unit| unit.id).or(draft.step.map(Step::id)).unwrap_or(own);
-        let undone = calls.iter().filter(|call| call.undone).count();
-        let in_part = calls.iter().filter(|call| call.in_part).count();
+        let by_hand = draft.checkpoint.filter(|_| calls.is_empty());
+        let by_hand = by_hand.and_then(|c| marks.of(handle_by_hand(c.number)));
+        let count = |mark, of_calls: usize| of_calls + usize::from(by_hand == Some(mark));
+        let undone = count(Mark::Undone, calls.iter().filter(|call| call.undone).count());
+        let in_part = count(Mark::InPart, calls.iter().filter(|call| call.in_part).count());
         let checkpoint = draft.checkpoint.cloned();
         Ok(Row { kind: draft.kind, id, time, calls, checkpoint, changes, undone, in_part })
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::results::Results;
-use super::sections::{checkpoints, hooks, keeping, latency, saving};
+use super::sections::{checkpoints, hooks, keeping, latency, lists, saving};
 
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";
@@ -205,6 +205,24 @@ pub const GOALS: &[Goal] = &[
         (hooks::SUBJECT, hooks::BEFORE, hooks::HERMA),
         &[(hooks::SUBJECT, hooks::BEFORE, hooks::BEFORE_HERMA)],
         Bound::AtMost(1.2),
+    ),
+    goal(
+        "list of 1,000 checkpoints / the program before",
+        (lists::SUBJECT, lists::LIST, lists::HERMA),
+        &[(lists::SUBJECT, lists::LIST, lists::BEFORE_HERMA)],
+        Bound::AtMost(1.1),
+    ),
+    goal(
+        "status of 1,000 checkpoints / the program before",
+        (lists::SUBJECT, lists::STATUS, lists::HERMA),
+        &[(lists::SUBJECT, lists::STATUS, lists::BEFORE_HERMA)],
+        Bound::AtMost(1.1),
+    ),
+    goal(
+        "save at 1,000 checkpoints / the program before",
+        (lists::SUBJECT, lists::SAVE, lists::HERMA),
+        &[(lists::SUBJECT, lists::SAVE, lists::BEFORE_HERMA)],
+        Bound::AtMost(1.02),
     ),
 ];
 

@@ -32,6 +32,7 @@ pub enum Section {
     Keeping,
     Sessions,
     Hooks,
+    Lists,
     Python,
     /// Nothing: the report is written anew from what is known.
     Report,
@@ -52,20 +53,21 @@ pub enum Size {
     Given,
 }
 
-const SECTIONS: [(&str, Section); 8] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("saving", Section::Saving),
     ("big-file", Section::BigFile),
     ("checkpoints", Section::Checkpoints),
     ("keeping", Section::Keeping),
     ("sessions", Section::Sessions),
     ("hooks", Section::Hooks),
+    ("lists", Section::Lists),
     ("python", Section::Python),
     ("report", Section::Report),
 ];
 
 /// What a run does that was not told.
-const USUAL_SECTIONS: [Section; 4] =
-    [Section::Saving, Section::Hooks, Section::Checkpoints, Section::Keeping];
+const USUAL_SECTIONS: [Section; 5] =
+    [Section::Saving, Section::Hooks, Section::Lists, Section::Checkpoints, Section::Keeping];
 const USUAL_SIZES: [Size; 4] = [Size::Small, Size::Medium, Size::Large, Size::Kernel];
 
 impl Size {

@@ -99,7 +99,7 @@ fn directory(
         |row: &&Row| row.kind != RowKind::Shift && row.undone == 0 && row.changes.deleted > 0;
     match rows.rows.iter().find(is_gone) {
         Some(row) => env.ui.hint(format_args!(
-            "`herma restore {}^ {}` brings back what #{} deleted.",
+            "`herma restore {}^ {}` brings back what {} deleted.",
             row.id, paths[0], row.id
         )),
         None if rows.rows.iter().all(|row| row.changes.count == 0) => {

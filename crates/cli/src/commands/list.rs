@@ -93,17 +93,20 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
 fn look(env: &CommandEnv, project: &Project, args: &ListArgs) -> Result<(Rows, Option<Now>)> {
     let choice = args.filters.steps(env, project)?;
     let rows = project.rows(&choice, args.limit.unwrap_or(usize::MAX))?;
-    let is_seen = !env.ui.json && !args.filters.is_given() && project.root().is_dir();
-    let Some(newest) = rows.listed.checkpoints.first().filter(|_| is_seen) else {
-        return Ok((rows, None));
-    };
+    let now = if args.filters.is_given() { None } else { unsaved(env, project, &rows)? };
+    Ok((rows, now))
+}
+
+/// What is not saved yet, for people.
+pub(crate) fn unsaved(env: &CommandEnv, project: &Project, rows: &Rows) -> Result<Option<Now>> {
+    let is_seen = !env.ui.json && project.root().is_dir();
+    let Some(newest) = rows.listed.checkpoints.first().filter(|_| is_seen) else { return Ok(None) };
     // A list is no reason to fail because the project cannot be looked at.
     let Ok(changes) = env.ui.during(|progress| project.unsaved(newest, progress)) else {
-        return Ok((rows, None));
+        return Ok(None);
     };
     let who = project.open_steps()?.pop().map(|step| step.agent().to_owned());
-    let now = Now { changes, who, newest: newest.number };
-    Ok((rows, Some(now)))
+    Ok(Some(Now { changes, who, newest: newest.number }))
 }
 
 fn write_record(out: &mut dyn Write, checkpoint: &Checkpoint) -> std::io::Result<()> {

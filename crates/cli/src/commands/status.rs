@@ -10,6 +10,7 @@ use herma_core::{Error, Rows};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::install::places;
 use crate::commands::agents::install::state::AgentState;
+use crate::commands::list::unsaved;
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
 use crate::render::nearby::projects_nearby;
@@ -27,6 +28,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
         Err(error) => return Err(error.into()),
     };
     let (count, newest) = (rows.listed.count, rows.listed.checkpoints.first());
+    let now = unsaved(env, &project, &rows)?;
     let json = lazy_object! {
         schema: "herma.status/2",
         project: project_json(&project),
@@ -39,7 +41,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
             count => listing::counted(count, "checkpoint"),
         };
         writeln!(out, "{}: {count}", shown(project.root()))?;
-        timeline::write_rows(out, &env.ui, (&rows, None), false, env.now())
+        timeline::write_rows(out, &env.ui, (&rows, now.as_ref()), false, env.now())
     })?;
     match newest {
         None => {

@@ -92,6 +92,16 @@ pub(crate) fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
     in_a_row(&runs(numbers))
 }
 
+/// The same as `herma undo` reads it: `3-5,7`.
+pub(crate) fn ranges_to_type(numbers: impl IntoIterator<Item = u64>) -> String {
+    let typed = |run: (u64, u64)| match run {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
+    };
+    let runs: Vec<String> = runs_of(numbers).into_iter().map(typed).collect();
+    runs.join(",")
+}
+
 /// The same of steps; those without a number come last.
 pub(crate) fn ranges_of_steps(steps: &[StepId]) -> String {
     let mut words = runs(steps.iter().filter_map(|id| id.number()));
@@ -99,7 +109,8 @@ pub(crate) fn ranges_of_steps(steps: &[StepId]) -> String {
     in_a_row(&words)
 }
 
-fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
+/// Numbers that follow each other, by their first and last.
+fn runs_of(numbers: impl IntoIterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match runs.last_mut() {
@@ -107,7 +118,11 @@ fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
             _ => runs.push((number, number)),
         }
     }
-    let words = runs.into_iter().flat_map(|(first, last)| match last - first {
+    runs
+}
+
+fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
+    let words = runs_of(numbers).into_iter().flat_map(|(first, last)| match last - first {
         0 => vec![first.to_string()],
         1 => vec![first.to_string(), last.to_string()],
         _ => vec![format!("{first}–{last}")],

@@ -275,7 +275,7 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
         ));
         ui.name_some(open.into_iter(), "--json");
         if plan.asked.conflicts == Conflicts::Leave {
-            ui.hint("`--conflicts=ours|theirs|markers` decides them.");
+            ui.hint("The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.");
         }
     }
 }

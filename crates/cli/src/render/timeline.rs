@@ -6,13 +6,12 @@
 use std::io;
 use std::io::Write;
 
-use herma_core::steps::StepId;
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Row, RowCall, RowChanges, RowKind, Rows};
 
 use super::authors::at;
 use super::json::{Serialize, list, object};
-use super::listing::{MIN_DIGITS, counted, fit, short_id, width};
+use super::listing::{MIN_DIGITS, counted, fit, ranges_to_type, short_id, width};
 use super::step_report::tool;
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -99,7 +98,7 @@ pub(crate) fn row_json(row: &Row) -> impl Serialize + use<> {
         steps: list(row.calls.iter().map(|call| call.step.id())),
         undone: match (row.undone, row.in_part) {
             (0, 0) => "no",
-            (undone, _) if undone == row.calls.len() => "yes",
+            (undone, _) if undone >= row.calls.len().max(1) => "yes",
             _ => "partly",
         },
         checkpoint: row.checkpoint.as_ref().map(|checkpoint| checkpoint.id.to_hex()),
@@ -118,13 +117,13 @@ pub(crate) fn reach(rows: &Rows, now: Timestamp) -> Option<String> {
         0 => String::new(),
         removed => format!("; {} removed since", counted(removed, "checkpoint")),
     };
-    Some(format!("{more}Goes back to {when} (#{number}){removed}."))
+    Some(format!("{more}Goes back to {when}, checkpoint {number}{removed}."))
 }
 
 fn now_line(now: &Now) -> Line {
     let who = now.who.clone().unwrap_or_else(|| "you".to_owned());
     let text = if now.changes.count == 0 {
-        format!("nothing changed since #{}", now.newest)
+        format!("nothing changed since {}", now.newest)
     } else {
         names(&now.changes)
     };
@@ -133,14 +132,13 @@ fn now_line(now: &Now) -> Line {
 }
 
 fn row_line(row: &Row, with_id: bool, now: Timestamp) -> Line {
-    let is_open = matches!(row.id, StepId::Handle(_));
-    let number = if is_open { row.id.to_string() } else { format!("#{}", row.id) };
+    let number = numbers(row);
     let is_running = row.calls.iter().any(|call| call.step.is_under_way(now.seconds));
     let when = if is_running { "running".to_owned() } else { time::short(row.time, now) };
     let line = counts(&row.changes, row.kind == RowKind::Work);
     let mut marks = Vec::new();
     if row.undone + row.in_part > 0 {
-        let is_whole = row.undone == row.calls.len();
+        let is_whole = row.undone >= row.calls.len().max(1);
         marks.push(if is_whole { "undone" } else { "partly undone" }.to_owned());
     }
     marks.extend(row.checkpoint.iter().flat_map(labels));
@@ -150,6 +148,17 @@ fn row_line(row: &Row, with_id: bool, now: Timestamp) -> Line {
         marks.push(short_id(checkpoint.id, MIN_DIGITS));
     }
     Line { number, when, who: who(row), text: text(row), marks: marks.join(" "), ..line }
+}
+
+/// What undoes it when it is typed: the number, or those of the steps of a prompt.
+fn numbers(row: &Row) -> String {
+    let own = row.calls.iter().filter(|call| call.step.end.moment().is_some());
+    let mut own: Vec<u64> = own.filter_map(|call| call.step.number).collect();
+    own.sort_unstable();
+    match own[..] {
+        [_, _, ..] if row.kind == RowKind::Work => ranges_to_type(own),
+        _ => row.id.to_string(),
+    }
 }
 
 fn labels(checkpoint: &Checkpoint) -> Vec<String> {
@@ -228,7 +237,7 @@ fn names(changes: &RowChanges) -> String {
 
 fn call_line(call: &RowCall) -> Line {
     let id = call.step.id();
-    let number = if id.number().is_some() { format!("#{id}") } else { id.to_string() };
+    let number = id.to_string();
     let line = counts(call.changes.as_ref().unwrap_or(&RowChanges::default()), false);
     let marks = match (call.undone, call.step.after()) {
         (true, _) => "undone".to_owned(),

@@ -118,19 +118,23 @@ fn show_without_a_checkpoint_shows_the_newest() {
 }
 
 #[test]
-fn a_path_that_hand_edits_keep_as_it_is_says_how_it_is_restored() {
+fn what_is_named_is_brought_back_whoever_changed_it_and_the_rest_stays() {
     let env = test_env();
-    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let files = [("a.txt", "one\n"), ("b.txt", "one\n"), ("c.txt", "one\n")];
+    let project = env.work_dir("project").files(files);
     project.run(["save"]).success();
     let step = project.run(["step", "begin", "--agent", "claude"]).success();
     project.write("b.txt", "two\n");
     project.run(["step", "end", step.text().trim()]).success();
     project.write("a.txt", "spoilt\n");
-    let kept = project.run(["restore", "1", "a.txt"]).code(3);
-    let hint = "`herma restore 1 a.txt --all` undoes hand edits, too";
-    assert!(kept.error_text().contains(hint), "{kept}");
-    project.run(["restore", "1", "a.txt", "--all"]).success();
-    assert_eq!((project.read("a.txt"), project.read("b.txt")), ("one\n".into(), "two\n".into()));
+    project.remove("c.txt");
+    project.run(["restore", "1", "a.txt", "c.txt"]).success();
+    let now = ["a.txt", "b.txt", "c.txt"].map(|name| project.read(name));
+    assert_eq!(now, ["one\n", "two\n", "one\n"]);
+    project.run(["restore", "1", "c.txt"]).success();
+    assert_eq!(project.read("c.txt"), "one\n", "it is as it was");
+    project.run(["undo"]).success();
+    assert_eq!(project.read("a.txt"), "spoilt\n", "the state before was saved");
 }
 
 #[test]

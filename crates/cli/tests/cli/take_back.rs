@@ -193,7 +193,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
       code.txt
     Warning: 1 conflict left as it is:
       code.txt: the same lines were changed since
-    Hint: `--conflicts=ours|theirs|markers` decides them.
+    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.
     Step 2 was not undone: code.txt stays as it is.
     [exit status: 3]
     ");
@@ -238,7 +238,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
       other.txt
     Warning: 1 conflict left as it is:
       config.py: the same lines were changed since
-    Hint: `--conflicts=ours|theirs|markers` decides them.
+    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.
     Undid a part of step 5: 1 file written, 0 deleted.
     Step 2 was not undone: config.py stays as it is.
     Step 5 was undone in part: config.py stays as it is.
@@ -271,7 +271,7 @@ fn what_is_no_step_is_refused_and_nothing_changes() {
     ");
     insta::assert_snapshot!(project.run(["undo", "1"]).code(2), @"
     ------- stderr -------
-    Error: checkpoint 1 is a saved state and not a step: there is nothing to undo
+    Error: checkpoint 1 is the first: nobody knows what was there before it
     Nothing was changed.
     Hint: `herma show 1` shows it; `herma restore 1` goes back to it.
     [exit status: 2]

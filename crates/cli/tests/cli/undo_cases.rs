@@ -51,7 +51,7 @@ fn outcome(answer: &Value) -> &str {
 
 fn refusal(message: &str) -> &str {
     let known = [
-        ("is a saved state and not a step", "unknown"),
+        ("nobody knows what was there before it", "unknown"),
         ("there is no checkpoint", "unknown"),
         ("there is nothing to", "nothing"),
         ("so there is nothing to redo", "nothing"),

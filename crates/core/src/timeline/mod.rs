@@ -32,6 +32,7 @@ use crate::error::Result;
 use crate::records::step::{Step, StepId};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
+use crate::steps::StepChoice;
 use crate::steps::passed_over::were_there;
 use crate::timeline::states::Timeline;
 use crate::types::asked::RestoreOptions;
@@ -117,9 +118,14 @@ impl Story {
 
 impl Operation<'_> {
     /// Puts the story of this project together, up to a present in this state.
-    pub(crate) fn story(&self, history: &History, present: StateIds) -> Result<Story> {
+    pub(crate) fn story(
+        &self,
+        history: &History,
+        present: StateIds,
+        choice: &StepChoice,
+    ) -> Result<Story> {
         let checkpoints = history.readable(&self.store)?;
-        let steps = self.all_steps()?;
+        let steps = self.steps_for(history, choice)?;
         let made = Made::default();
         let line = Timeline::new(&checkpoints, &steps, present, &|step, before, after| {
             if step.part == RestoreOptions::default() {

@@ -61,7 +61,7 @@ impl Operation<'_> {
         let newest = history.readable(&self.store)?;
         let newest =
             newest.first().ok_or_else(|| Error::NoCheckpoints { root: self.root.clone() })?;
-        let told = self.story(&history, (newest.tree, newest.modes))?;
+        let told = self.story(&history, (newest.tree, newest.modes), choice)?;
         let chosen = choose(&told, choice)?;
         let last = told.line.stretches() - 1;
         if matches!(told.line.belongs(last, &chosen), Belongs::Chosen | Belongs::Partly) {
@@ -88,7 +88,7 @@ impl Operation<'_> {
         let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
         let cache = self.load_cache(&history);
         let present = self.scan(Some(&self.store), cache, false, &writer, self.progress)?;
-        let told = self.story(&history, (present.tree, present.modes))?;
+        let told = self.story(&history, (present.tree, present.modes), choice)?;
         let chosen = choose(&told, choice)?;
         let pending = |id: &ObjectId| writer.read(id);
         let ground =

@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::records::step::{LineAuthor, Step, StepId};
 use crate::save::read_ahead::ReadAhead;
 use crate::save::receipts::why_left_out;
+use crate::steps::StepChoice;
 use crate::timeline::Story;
 use crate::timeline::compare::MadeSide;
 use crate::types::checkpoint::Checkpoint;
@@ -82,7 +83,7 @@ impl<'p> Operation<'p> {
     /// The story up to this present.
     fn told_up_to(self, present: Present, history: &History) -> Result<Told<'p>> {
         Ok(Told {
-            story: self.story(history, (present.tree, present.modes))?,
+            story: self.story(history, (present.tree, present.modes), &StepChoice::default())?,
             present: PresentSide::new(self.open_root()?, Arc::clone(&present.cache)),
             cache: present.cache,
             operation: self,

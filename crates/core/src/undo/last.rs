@@ -219,7 +219,7 @@ impl Operation<'_> {
         looked: &Looked<'_>,
     ) -> Result<Option<Undid>> {
         let [step] = &unit.steps[..] else { return Ok(None) };
-        if !step.kind.is_move() {
+        if !step.kind.is_move() || self.last_done()? != Some(step.handle) {
             return Ok(None);
         }
         let by = if how == TakeBackAs::Redo { Move::Redo } else { Move::Undo };
@@ -232,6 +232,22 @@ impl Operation<'_> {
         let leads_back = standing.next(by).is_some_and(is_before);
         let undid = Undid { steps: vec![step.handle], left: Vec::new(), how };
         Ok((standing.is_untouched() && leads_back).then_some(undid))
+    }
+
+    /// The handle of what was done last; what was undone and redone was.
+    fn last_done(&self) -> Result<Option<u64>> {
+        let log = self.step_log()?;
+        let mut last = log.newest(|step| !step.is_idle())?;
+        let only = |step: &Step, as_asked: TakeBackAs| {
+            let undid = step.undid.as_ref().filter(|undid| undid.how == as_asked)?;
+            <[u64; 1]>::try_from(&undid.steps[..]).ok().map(|[only]| only)
+        };
+        while let Some(undo) = last.as_ref().and_then(|redo| only(redo, TakeBackAs::Redo)) {
+            let undo = log.newest(|step| step.handle == undo)?;
+            let undone = undo.and_then(|undo| only(&undo, TakeBackAs::Last));
+            last = log.newest(|step| Some(step.handle) == undone)?;
+        }
+        Ok(last.map(|last| last.handle))
     }
 
     /// The last move, if it was interrupted and reversed, and nothing happened since.

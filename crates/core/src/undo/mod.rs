@@ -4,6 +4,7 @@
 //! a line (`undo/record.rs`): the past of the record, then, if anything happened since the last move, where that led and what
 //! saves found since. Below the line are the checkpoints that are older than all of it.
 
+pub(crate) mod by_hand;
 pub(crate) mod last;
 pub(crate) mod plan;
 pub(crate) mod preview;

@@ -52,7 +52,7 @@ impl Operation<'_> {
         self.check_whole()?;
         let history = self.load_history()?;
         let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
-        let held = self.held_for(asked)?;
+        let held = self.held_for(&history, asked)?;
         let present = self.scan_holding(&history, &held, &writer)?;
         Ok(Looked { history, present, held, writer })
     }
@@ -69,7 +69,7 @@ impl Operation<'_> {
 
     pub(crate) fn take_back(&self, asked: &TakeBack) -> Result<TakenBack> {
         self.check_whole()?;
-        let held = self.held_for(asked)?;
+        let held = self.held_for(&self.load_history()?, asked)?;
         // One look serves the plan and the save.
         let draft = self.draft(false, &held)?;
         let pending = |id: &ObjectId| draft.writer.read(id);
@@ -108,7 +108,8 @@ impl Operation<'_> {
         let is_everywhere =
             plan.asked.part() == RestoreOptions::default() && !plan.asked.file_by_file;
         let how = if plan.asked.since.is_some() { TakeBackAs::Restore } else { plan.asked.how };
-        let mut steps = if is_everywhere { self.all_steps()? } else { Vec::new() };
+        let all = || self.steps_for(&self.load_history()?, &plan.asked.steps);
+        let mut steps = if is_everywhere { all()? } else { Vec::new() };
         let chosen = plan.asked.steps.pick(&steps);
         steps.retain(|step| match how {
             TakeBackAs::Restore => plan.steps.contains(&step.id()),
@@ -128,8 +129,8 @@ impl Operation<'_> {
     }
 
     /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
-    fn held_for(&self, asked: &TakeBack) -> Result<Vec<ObjectId>> {
-        let steps = self.all_steps()?;
+    fn held_for(&self, history: &History, asked: &TakeBack) -> Result<Vec<ObjectId>> {
+        let steps = self.steps_for(history, &asked.steps)?;
         let chosen = asked.steps.pick(&steps);
         let mut held: Vec<ObjectId> = asked.since.iter().map(|since| since.id).collect();
         for step in steps.iter().filter(|step| chosen.contains(&step.handle)) {
@@ -199,7 +200,7 @@ impl Operation<'_> {
         present: &Present,
         pending: &Pending<'_>,
     ) -> Result<TakeBackPlan> {
-        let told = self.story(history, (present.tree, present.modes))?;
+        let told = self.story(history, (present.tree, present.modes), &asked.steps)?;
         let ground = Ground { operation: self, told: &told, present: Some(present), pending };
         let mut plan = self.work_out_along(&ground, history, asked, present)?;
         let meant = match asked.since {

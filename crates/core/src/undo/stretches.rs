@@ -12,11 +12,13 @@ use crate::timeline::Ground;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
 use crate::undo::plan::TakeBackPlan;
+use crate::undo::units::{Mark, Marks};
 
 impl Ground<'_> {
     /// Notes which of the files that chosen steps changed others changed too, as far as they are within what was asked for. That
     /// comes after [`Self::name_what_goes`].
     pub(crate) fn name_what_stays(&self, sorted: &Sorted, plan: &mut TakeBackPlan) -> Result<()> {
+        let marks = self.operation.marks(&self.told.steps);
         for (stretch, belongs) in &sorted.others {
             let mut paths = self.changed_in(*stretch, &plan.asked.paths)?;
             self.drop_unvouched(*stretch, &mut paths)?;
@@ -26,8 +28,8 @@ impl Ground<'_> {
             match belongs {
                 Belongs::Hand => plan.by_hand.extend(paths),
                 Belongs::Partly => plan.unattributed.extend(paths),
-                // What Herma did is nobody's work.
-                Belongs::Others if self.is_move(*stretch) => {}
+                // What Herma did is nobody's work, and what is undone does not stay.
+                Belongs::Others if self.is_move(*stretch) || self.is_undone(*stretch, &marks) => {}
                 Belongs::Others | Belongs::Chosen => plan.by_others.extend(paths),
             }
         }
@@ -58,6 +60,10 @@ impl Ground<'_> {
             }
         }
         Ok(())
+    }
+
+    fn is_undone(&self, stretch: usize, marks: &Marks) -> bool {
+        self.told.line.steps_in(stretch).all(|step| marks.of(step) == Some(Mark::Undone))
     }
 
     fn is_move(&self, stretch: usize) -> bool {

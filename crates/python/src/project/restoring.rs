@@ -66,13 +66,18 @@ impl Asked {
         listener: &Listener,
     ) -> Result<Plan, herma_core::Error> {
         let target = which.find(project)?;
-        if self.all || !project.has_steps_since(&target)? {
+        if self.is_exact(project, &target)? {
             let options = self.part(project)?;
             let plan = project.plan_restore(&target, &options, listener)?;
             return Ok(Plan::exact(plan, options));
         }
         let asked = self.take_back(project, StepChoice::default(), Some(target))?;
         Ok(project.plan_take_back(&asked, listener)?.into())
+    }
+
+    /// Is all of it, or of what is named, to be as it was, whoever changed it?
+    fn is_exact(&self, project: &CoreProject, to: &Checkpoint) -> Result<bool, herma_core::Error> {
+        Ok(self.all || !self.paths.is_empty() || !project.has_steps_since(to)?)
     }
 
     /// The part of the project that is meant.
@@ -106,7 +111,7 @@ impl Asked {
         listener: &Listener,
     ) -> Result<Restored, herma_core::Error> {
         let target = which.find(project)?;
-        if self.all || !project.has_steps_since(&target)? {
+        if self.is_exact(project, &target)? {
             let options = self.part(project)?;
             return Ok(project.restore_with(&target, &options, listener)?.into());
         }

@@ -7,6 +7,7 @@ pub mod history;
 pub mod hooks;
 pub mod keeping;
 pub mod latency;
+pub mod lists;
 pub mod python;
 pub mod saving;
 pub mod sessions;

@@ -84,8 +84,11 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     let Some(checkpoint) = checkpoint else {
         return take_back_chosen(env, &project, args, None, &conversation);
     };
-    let keeps_edits = !args.all
-        && (args.choice.is_given() || args.how.patch || project.has_steps_since(&checkpoint)?);
+    // Whoever names a file wants that as it was then, whoever changed it.
+    let is_exact = args.all || !args.paths.is_empty();
+    let keeps_edits = args.choice.is_given()
+        || args.how.patch
+        || !is_exact && project.has_steps_since(&checkpoint)?;
     if keeps_edits {
         let since = Some(checkpoint);
         return take_back_chosen(env, &project, args, since, &conversation);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::records::undo::Move;
 use herma_core::steps::StepChoice;
-use herma_core::steps::StepId;
+use herma_core::steps::{Step, StepId};
 use herma_core::{Error, NextMove, Project, RelPath, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
@@ -40,6 +40,9 @@ pub(crate) struct UndoArgs {
     /// The last prompt that changed something, as where nothing is said; with --session the last one of that session
     #[arg(long, conflicts_with_all = ["only_agent", "turn", "since"])]
     last_prompt: bool,
+    /// Of a range also what a person or Herma did
+    #[arg(long)]
+    all: bool,
     /// Only the last tool call of the prompt
     #[arg(long)]
     step: bool,
@@ -101,7 +104,7 @@ fn check_chosen(args: &UndoArgs) -> Result<()> {
         .with_hint("With `--last-prompt`, `--session ID` means the last prompt of that session."))
 }
 
-/// The steps and the files that are named.
+/// The changes and the files that are named.
 fn named(
     env: &CommandEnv,
     project: &Project,
@@ -109,9 +112,16 @@ fn named(
 ) -> Result<(Vec<StepId>, Vec<PathBuf>)> {
     let (mut ids, mut paths) = (Vec::new(), args.paths.clone());
     for text in &args.what {
-        match parse_steps(text) {
-            Ok(one) if one.len() == 1 => ids.push(step_of(project, one[0])?),
-            Ok(range) => ids.extend(steps_among(env, project, range, text)?),
+        let several: Result<Vec<_>> = text.split(',').map(parse_steps).collect();
+        match several.map_err(|_| not_a_number(text)) {
+            Ok(ranges) => {
+                for range in ranges {
+                    match range[..] {
+                        [one] => ids.push(change_of(project, one)?),
+                        _ => ids.extend(changes_among(env, project, range, (text, args.all))?),
+                    }
+                }
+            }
             Err(_) if is_path(env, project, text) => paths.push(PathBuf::from(text)),
             Err(error) => return Err(meant_otherwise(project, error, text)),
         }
@@ -119,53 +129,65 @@ fn named(
     Ok((ids, paths))
 }
 
-/// Refuses a number that no step has, and says what it is instead.
-fn step_of(project: &Project, id: StepId) -> Result<StepId> {
+/// Refuses a number of which nothing can be undone.
+fn change_of(project: &Project, id: StepId) -> Result<StepId> {
     let Some(number) = id.number() else { return Ok(id) };
-    if known_steps(project)?.contains(&id) {
+    let is_step = |known: &Step| known.id() == id;
+    if known_steps(project)?.iter().any(is_step) {
         return Ok(id);
     }
-    find(project, &number.to_string()).with_state("Nothing was changed.")?;
+    let found = find(project, &number.to_string()).with_state("Nothing was changed.")?;
+    if project.before(&found)?.is_some() {
+        return Ok(id);
+    }
     let error =
-        format!("checkpoint {number} is a saved state and not a step: there is nothing to undo");
+        format!("checkpoint {number} is the first: nobody knows what was there before it");
     let hint = format!("`herma show {number}` shows it; `herma restore {number}` goes back to it.");
     Err(CommandError::usage(error).with_state("Nothing was changed.").with_hint(hint))
 }
 
-fn known_steps(project: &Project) -> Result<Vec<StepId>> {
+fn known_steps(project: &Project) -> Result<Vec<Step>> {
     let steps = project.steps(&StepChoice::default())?;
-    Ok(steps.iter().map(|listed| listed.step.id()).collect())
+    Ok(steps.into_iter().map(|listed| listed.step).collect())
 }
 
-/// The steps of a range. What a person saved in between is named and stays.
-fn steps_among(
+/// The changes of a range. What a person or Herma did in between is named and stays, unless `all` is said.
+fn changes_among(
     env: &CommandEnv,
     project: &Project,
     range: Vec<StepId>,
-    text: &str,
+    (text, all): (&str, bool),
 ) -> Result<Vec<StepId>> {
+    let saved = project.list_newest(usize::MAX)?.checkpoints;
+    let oldest = saved.last().map(|oldest| oldest.number);
+    let saved: BTreeSet<u64> = saved.iter().map(|one| one.number).collect();
     let known = known_steps(project)?;
-    let (steps, others): (Vec<_>, Vec<_>) = range.into_iter().partition(|id| known.contains(id));
-    if steps.is_empty() {
-        let error = CommandError::usage(format!("no step has a number in {text}"));
+    let is_work = |id: &StepId| known.iter().any(|step| step.id() == *id && !step.kind.is_move());
+    let is_saved = |id: &StepId| id.number().is_some_and(|n| saved.contains(&n));
+    let (mut chosen, others): (Vec<_>, Vec<_>) = range.into_iter().partition(is_work);
+    let others = others.into_iter().filter(is_saved);
+    if all {
+        chosen.extend(others.filter(|id| id.number() != oldest));
+    } else {
+        let others: Vec<u64> = others.filter_map(StepId::number).collect();
+        if !others.is_empty() {
+            let stay = if others.len() == 1 { "it stays" } else { "they stay" };
+            let numbers = ranges(others);
+            env.ui.status(format_args!("Not by an agent, so {stay} without --all: {numbers}."));
+        }
+    }
+    if chosen.is_empty() {
+        let error = CommandError::usage(format!("no change in {text} was made by an agent"));
         return Err(error
             .with_state("Nothing was changed.")
             .with_hint("`herma list` shows the changes with their numbers."));
     }
-    let saved: BTreeSet<u64> =
-        project.list_newest(usize::MAX)?.checkpoints.iter().map(|one| one.number).collect();
-    let others = others.iter().filter_map(|id| id.number()).filter(|n| saved.contains(n));
-    let others: Vec<u64> = others.collect();
-    if !others.is_empty() {
-        let stay = if others.len() == 1 { "it stays" } else { "they stay" };
-        let numbers = ranges(others);
-        env.ui.status(format_args!("Not by an agent, so {stay}: {numbers}."));
-    }
-    Ok(steps)
+    Ok(chosen)
 }
 
 /// `3`, `3-5`, or `s7` for a step that has no number yet.
 fn parse_steps(text: &str) -> Result<Vec<StepId>> {
+    let text = text.strip_prefix('#').unwrap_or(text);
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (StepId::parse(first), StepId::parse(last)) {
         (Some(one), Some(other)) if one == other => Ok(vec![one]),
@@ -174,14 +196,16 @@ fn parse_steps(text: &str) -> Result<Vec<StepId>> {
         {
             Ok((first..=last).map(StepId::Number).collect())
         }
-        _ => {
-            let text = escape(text.as_bytes());
-            let error = format!("`{text}` is neither the number of a change nor a file");
-            Err(CommandError::usage(error)
-                .with_state("Nothing was changed.")
-                .with_hint("`herma list` shows the changes; `herma undo 3-5` undoes three."))
-        }
+        _ => Err(not_a_number(text)),
     }
+}
+
+fn not_a_number(text: &str) -> CommandError {
+    let text = escape(text.as_bytes());
+    let error = format!("`{text}` is neither the number of a change nor a file");
+    CommandError::usage(error)
+        .with_state("Nothing was changed.")
+        .with_hint("`herma list` shows the changes; `herma undo 3-5` undoes three.")
 }
 
 /// What somebody may have meant whose steps are no numbers: another way to write several, or a checkpoint.
@@ -189,10 +213,6 @@ fn meant_otherwise(project: &Project, error: CommandError, text: &str) -> Comman
     let numbers: Vec<u64> = text.split(['-', '.', ',']).filter_map(|n| n.parse().ok()).collect();
     let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"-.,".contains(&byte));
     let hint = match (&numbers[..], is_list) {
-        ([_, _, ..], true) if text.contains(',') => {
-            let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
-            format!("Write `herma undo {}`.", numbers.join(" "))
-        }
         (&[one, other], true) if one.abs_diff(other) < 10_000 => {
             format!("Write `herma undo {}-{}`.", one.min(other), one.max(other))
         }

@@ -1,0 +1,67 @@
+//! What a person changed, as steps: an undo by number means it like any other row.
+//!
+//! Nobody recorded such a step. It began where the checkpoint before was saved and ended in its own, and is called by that one's
+//! number; its handle is made of the number, so that what is undone of it can be marked.
+
+use std::collections::BTreeSet;
+
+use crate::engine::history::History;
+use crate::engine::operation::Operation;
+use crate::error::Result;
+use crate::records::Version;
+use crate::records::step::outside::{Outside, Sighting};
+use crate::records::step::{Moment, Step, StepEnd, StepKind, StepStart};
+use crate::steps::StepChoice;
+use crate::types::asked::RestoreOptions;
+
+/// No recorded step has a handle above this.
+const BY_HAND: u64 = 1 << 62;
+
+/// The handle of what was saved as this checkpoint and no step made.
+pub(crate) const fn handle_by_hand(number: u64) -> u64 {
+    BY_HAND | number
+}
+
+impl Operation<'_> {
+    /// All steps that are remembered, and those made by hand that are asked for by their numbers.
+    pub(crate) fn steps_for(&self, history: &History, choice: &StepChoice) -> Result<Vec<Step>> {
+        let mut steps = self.all_steps()?;
+        let recorded: BTreeSet<u64> = steps.iter().filter_map(|step| step.number).collect();
+        let asked: BTreeSet<u64> = choice.ids.iter().filter_map(|id| id.number()).collect();
+        for number in asked.difference(&recorded) {
+            steps.extend(self.by_hand(history, *number)?);
+        }
+        Ok(steps)
+    }
+
+    /// What led to this checkpoint; `None` where there is none, or none before it.
+    fn by_hand(&self, history: &History, number: u64) -> Result<Option<Step>> {
+        let Some(index) = history.entries.iter().position(|entry| entry.number == number) else {
+            return Ok(None);
+        };
+        let Some(before) = index.checked_sub(1).map(|before| history.entries[before]) else {
+            return Ok(None);
+        };
+        let saved = history.checkpoint(index, &self.store)?;
+        let at = |checkpoint, place| Moment { checkpoint, place, next_step: 1 };
+        Ok(Some(Step {
+            version: Version,
+            handle: handle_by_hand(number),
+            number: Some(number),
+            kind: StepKind::Run,
+            start: StepStart { facts: saved.facts.clone(), ..StepStart::default() },
+            before: at(before.id, before.place),
+            end: StepEnd::Changed(at(saved.id, saved.place)),
+            part: RestoreOptions::default(),
+            started: saved.time.seconds,
+            ended: Some(saved.time.seconds),
+            owner: None,
+            late: false,
+            watched: Sighting::default(),
+            outside: Outside::default(),
+            moves_before: None,
+            undid: None,
+            rules: None,
+        }))
+    }
+}
