@@ -71,7 +71,6 @@ use crate::undo::Undone;
 use crate::undo::last::{NextMove, UndoLast};
 use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
 use crate::undo::preview::Preview;
-use crate::undo::units::Unit;
 
 impl EngineOptions {
     /// The defaults with Herma's home at `home`: the system's clock, default settings. `config.yaml` is not read, and no
@@ -341,11 +340,6 @@ impl Project {
     pub fn plan_redo(&self, progress: &dyn Progress) -> Result<NextMove> {
         self.reading(&NoProgress)?;
         self.writing(progress)?.plan_redo()
-    }
-
-    /// What can be undone and what is undone, the newest first.
-    pub fn units(&self) -> Result<Vec<Unit>> {
-        self.if_stored(Operation::units)
     }
 }
 
@@ -618,14 +612,9 @@ fn lexically_clean(path: &Path) -> std::path::PathBuf {
 struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one clock of the engine's own, for callers without one"
-    )]
     fn now(&self) -> Timestamp {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let since = since.unwrap_or_default();
-        let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-        Timestamp { seconds, nanos: since.subsec_nanos(), offset_minutes: 0 }
+        let now = jiff::Timestamp::now();
+        let nanos = now.subsec_nanosecond().unsigned_abs();
+        Timestamp { seconds: now.as_second(), nanos, offset_minutes: 0 }
     }
 }

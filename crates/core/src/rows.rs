@@ -187,12 +187,12 @@ impl Operation<'_> {
         let mut listed = history.newest_ones(window, &self.store)?;
         // A row may be of many checkpoints: more are read until there are rows enough of those.
         while window < history.entries.len()
-            && !reaches(&drafts(&history, &listed.checkpoints, &steps, units()), most, &listed)
+            && !reaches(&drafts(&listed.checkpoints, &steps, units()), most, &listed)
         {
             window = window.saturating_mul(4).max(1);
             listed = history.newest_ones(window, &self.store)?;
         }
-        let drafts = drafts(&history, &listed.checkpoints, &steps, units());
+        let drafts = drafts(&listed.checkpoints, &steps, units());
         let ledger = Ledger::new(self, &history, &listed.checkpoints, !choice.paths.is_empty());
         let oldest = history.entries.first().map(|entry| entry.id);
         let mut found = Rows {
@@ -218,6 +218,11 @@ impl Operation<'_> {
                 found.more += 1;
             }
         }
+        // Those that were not read are older than all that were, and are only counted.
+        let oldest = listed.checkpoints.last().map_or(i64::MAX, |oldest| oldest.place);
+        let of_steps: HashSet<u64> = steps.iter().filter_map(|step| step.number).collect();
+        let unread = history.entries.iter().filter(|entry| entry.place < oldest);
+        found.more += unread.filter(|entry| !of_steps.contains(&entry.number)).count();
         found.listed = listed;
         Ok(found)
     }
@@ -272,7 +277,6 @@ struct Draft<'r> {
 
 /// All rows in their order, the newest first.
 fn drafts<'r>(
-    history: &History,
     checkpoints: &'r [Checkpoint],
     steps: &'r [Step],
     units: Vec<Unit>,
@@ -307,18 +311,6 @@ fn drafts<'r>(
         let order = order_at(checkpoint.place);
         drafts.push(Draft { kind, unit: None, step: None, checkpoint: Some(checkpoint), order });
     }
-    // Those that were not read come after all that were, and are only counted.
-    let read: HashSet<u64> = by_number.keys().copied().collect();
-    let oldest = checkpoints.last().map_or(i64::MAX, |oldest| oldest.place);
-    let unread = history.entries.iter().filter(|entry| entry.place < oldest);
-    let unread = unread.filter(|e| !read.contains(&e.number) && !of_steps.contains(&e.number));
-    drafts.extend(unread.map(|entry| Draft {
-        kind: RowKind::Saved,
-        unit: None,
-        step: None,
-        checkpoint: None,
-        order: order_at(entry.place),
-    }));
     let number = |draft: &Draft<'_>| draft.checkpoint.map(|checkpoint| checkpoint.number);
     drafts.sort_by_key(|draft| std::cmp::Reverse((draft.order, number(draft))));
     drafts

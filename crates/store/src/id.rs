@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::Digest;
 
 /// The name of a git object: the SHA-1 of its kind, size and content.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ObjectId([u8; 20]);
 

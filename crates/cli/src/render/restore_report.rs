@@ -130,26 +130,6 @@ pub(crate) fn report_conversation(
     report_no_files(env, project, &[], told)
 }
 
-/// Tells that nothing was undone, because no checkpoint holds what the last step changed.
-pub(crate) fn report_outside(
-    env: &CommandEnv,
-    project: &Project,
-    step: &OutsideOfStep,
-    told: Told,
-) -> Result<Outcome> {
-    let number = step.step;
-    env.ui.status(format_args!(
-        "Nothing was undone: step {number}, the last one, changed only what no checkpoint holds."
-    ));
-    for words in outside_report::in_words(&step.outside) {
-        env.ui.warning(words);
-    }
-    env.ui.hint(
-        "`herma steps` lists what came before it: `herma undo STEP` takes one back, `herma restore N` goes back to a checkpoint.",
-    );
-    report_no_files(env, project, std::slice::from_ref(step), told)
-}
-
 fn report_no_files(
     env: &CommandEnv,
     project: &Project,

@@ -114,11 +114,7 @@ fn an_hour_ago() {
         changed(p, "config.py", 2, "fast");
     });
     let mut shell = sits_down(&project, 80);
-    types(
-        &mut shell,
-        "herma list",
-        &["2", "claude", "\"make it faster\"", "1", "in the morning"],
-    );
+    types(&mut shell, "herma list", &["2", "claude", "\"make it faster\"", "1", "in the morning"]);
     types(&mut shell, "herma restore 1h --all", &["`1h` is checkpoint 1", "`herma undo`"]);
     assert_eq!(project.read("config.py"), lines(1..=9));
     types(&mut shell, "herma undo", &["herma redo"]);
@@ -326,7 +322,8 @@ fn three_hundred_changes_fit_every_terminal() {
         shell.answer("herma list; exit");
         let output = shell.finish();
         let shown = output.text();
-        let rows: Vec<&str> = shown.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
+        let rows: Vec<&str> =
+            shown.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
         assert_eq!(rows.len(), 301, "{shown}");
         for row in rows {
             let width = unicode_width::UnicodeWidthStr::width(row);

@@ -30,9 +30,6 @@ use crate::types::clock::Timestamp;
 use crate::types::message;
 use crate::types::message::Message;
 
-/// So many checkpoints are read on two threads.
-const MANY_CHECKPOINTS: usize = 64;
-
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;
 
@@ -316,7 +313,7 @@ impl History {
         Ok(listed)
     }
 
-    /// Reads so many of the newest, on two threads if they are many.
+    /// Reads so many of the newest, on two threads.
     fn read_newest(
         &self,
         most: usize,
@@ -327,9 +324,6 @@ impl History {
         let read_all = |entries: &[&Entry]| -> Vec<_> {
             entries.iter().map(|entry| read(store, entry, labels)).collect()
         };
-        if newest.len() < MANY_CHECKPOINTS {
-            return read_all(&newest);
-        }
         let (here, aside) = newest.split_at(newest.len() / 2);
         let (aside, here) = in_parallel(|| read_all(aside), || read_all(here));
         here.into_iter().chain(aside).collect()

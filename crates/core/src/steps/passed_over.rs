@@ -9,6 +9,7 @@ use crate::engine::open::OpenStore;
 use crate::error::Result;
 use crate::records::step::outside::{LeftOutThen, Outside, Sighting};
 use crate::records::step::{OutsideOfStep, Step, StepEnd};
+use crate::records::undo::Move;
 use crate::save::receipts::{LeftOutMap, by_path, left_out_of};
 use crate::types::checkpoint::Checkpoint;
 use crate::types::message::Message;
@@ -71,9 +72,11 @@ impl Operation<'_> {
         Ok(passed.filter_map(|step| OutsideOfStep::of(step, &[])).collect())
     }
 
-    /// The newest step, if it left the files as they are: an undo takes back something older. If it changed what no
-    /// checkpoint holds, that is what it did; else how many directories were not looked into.
-    pub(crate) fn only_outside(&self, present: &Present) -> Result<Option<OutsideOfStep>> {
+    /// The newest step, if it left the files as they are and a move goes back beyond it: with how many directories were not looked into.
+    pub(crate) fn passed_by(&self, by: Move, present: &Present) -> Result<Option<OutsideOfStep>> {
+        if by != Move::Undo || self.records()?.0.is_some() {
+            return Ok(None);
+        }
         let newest = self.step_log()?.newest(|_| true)?;
         let Some(step) = newest.filter(|step| matches!(step.end, StepEnd::Unchanged(_))) else {
             return Ok(None);

@@ -4,7 +4,6 @@
 //! locked: other steps may begin and end, and whoever looks at the timeline later sees that they overlapped.
 
 use crate::engine::operation::Operation;
-use crate::records::Version;
 use crate::records::step::record::cut_name;
 use herma_fs::process::TempName;
 use herma_fs::publish::Durability;
@@ -19,14 +18,14 @@ use crate::error::{Error, Result};
 use crate::records::journal::Journal;
 use crate::records::step::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
 use crate::records::step::marks::{Marks, Turn};
-use crate::records::step::outside::{Outside, Sighting};
+use crate::records::step::outside::Sighting;
 use crate::records::step::{
     Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs, Undid,
 };
 use crate::records::undo::Move;
 use crate::restore::arrival::Arrived;
 use crate::save::{SaveOptions, Saved};
-use crate::types::asked::{RestoreOptions, WhichStep};
+use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
 
 /// A step that has begun.
@@ -86,23 +85,15 @@ impl Operation<'_> {
         let handle = log.next_handle();
         start.within = outer_step(log, &start)?;
         let step = Step {
-            version: Version,
             handle,
-            number: None,
             kind,
             before: Moment { checkpoint: before.id, place: before.place, next_step: handle },
-            end: StepEnd::Open,
-            part: RestoreOptions::default(),
             started: self.clock().now().seconds,
-            ended: None,
             owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
-            late: false,
             watched: self.sight_outside(),
-            outside: Outside::default(),
-            moves_before: None,
-            undid: None,
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start,
+            ..Step::default()
         };
         let beside =
             open.iter().filter(|open| !is_within(log, &step, open.handle)).map(Step::id).collect();
@@ -291,9 +282,7 @@ impl Operation<'_> {
         let is_made_for_it = is_made_to_go_there(&log, target, newest)?;
         let made_for = is_made_for_it.then(|| target.subject().to_string());
         let step = Step {
-            version: Version,
             handle,
-            number: None,
             kind,
             start: StepStart { command: made_for, ..StepStart::default() },
             before: at(journal.safety, handle),
@@ -301,13 +290,9 @@ impl Operation<'_> {
             part: journal.options.clone(),
             started: journal.started,
             ended: Some(self.clock().now().seconds),
-            owner: None,
-            late: false,
-            watched: Sighting::default(),
-            outside: Outside::default(),
             moves_before: Some(journal.undo.moves),
             undid: journal.undid.clone(),
-            rules: None,
+            ..Step::default()
         };
         let herma = self.store.dirs.for_writing()?;
         log.write(&herma.tmp, &state, &step, Durability::Synced)?;

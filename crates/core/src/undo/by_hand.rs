@@ -8,11 +8,8 @@ use std::collections::BTreeSet;
 use crate::engine::history::History;
 use crate::engine::operation::Operation;
 use crate::error::Result;
-use crate::records::Version;
-use crate::records::step::outside::{Outside, Sighting};
 use crate::records::step::{Moment, Step, StepEnd, StepKind, StepStart};
 use crate::steps::StepChoice;
-use crate::types::asked::RestoreOptions;
 
 /// No recorded step has a handle above this.
 const BY_HAND: u64 = 1 << 62;
@@ -36,32 +33,21 @@ impl Operation<'_> {
 
     /// What led to this checkpoint; `None` where there is none, or none before it.
     fn by_hand(&self, history: &History, number: u64) -> Result<Option<Step>> {
-        let Some(index) = history.entries.iter().position(|entry| entry.number == number) else {
-            return Ok(None);
-        };
-        let Some(before) = index.checked_sub(1).map(|before| history.entries[before]) else {
-            return Ok(None);
-        };
+        let index = history.entries.iter().position(|entry| entry.number == number);
+        let both = index.and_then(|index| Some((index, history.entries[index.checked_sub(1)?])));
+        let Some((index, before)) = both else { return Ok(None) };
         let saved = history.checkpoint(index, &self.store)?;
         let at = |checkpoint, place| Moment { checkpoint, place, next_step: 1 };
         Ok(Some(Step {
-            version: Version,
             handle: handle_by_hand(number),
             number: Some(number),
             kind: StepKind::Run,
             start: StepStart { facts: saved.facts.clone(), ..StepStart::default() },
             before: at(before.id, before.place),
             end: StepEnd::Changed(at(saved.id, saved.place)),
-            part: RestoreOptions::default(),
             started: saved.time.seconds,
             ended: Some(saved.time.seconds),
-            owner: None,
-            late: false,
-            watched: Sighting::default(),
-            outside: Outside::default(),
-            moves_before: None,
-            undid: None,
-            rules: None,
+            ..Step::default()
         }))
     }
 }

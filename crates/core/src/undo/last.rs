@@ -112,7 +112,8 @@ impl Operation<'_> {
         if self.records()?.0.is_some() || stat_path(&self.root)?.is_none() {
             return along_states();
         }
-        let units = self.units()?;
+        let steps = self.all_steps()?;
+        let units = self.marks(&steps).units(&steps);
         if units.is_empty() && asked.paths.is_empty() {
             return along_states();
         }
@@ -263,12 +264,6 @@ impl Operation<'_> {
         let history = self.some_history()?;
         let present = self.look_holding(&history, &[])?;
         self.standing(&history, &present)
-    }
-
-    /// What can be undone, the newest first.
-    pub(crate) fn units(&self) -> Result<Vec<Unit>> {
-        let steps = self.all_steps()?;
-        Ok(self.marks(&steps).units(&steps))
     }
 
     pub(crate) fn marks(&self, steps: &[Step]) -> Marks {

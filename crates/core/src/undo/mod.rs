@@ -24,7 +24,7 @@ use herma_worktree::side::PresentSide;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
-use crate::records::step::{OutsideOfStep, Undid};
+use crate::records::step::Undid;
 use crate::records::undo::{MAX_UNDO_STATES, Move, Reversed, UndoRecord};
 use crate::restore::Plan;
 use crate::restore::run::{Restored, Task, unless_damaged};
@@ -43,8 +43,6 @@ pub enum Undone {
     Planned(Box<Plan>),
     /// Steps were taken back, or this is what that would do.
     Steps(Box<PlannedUndo>, Option<Box<TakenBack>>),
-    /// Nothing was done: the last step changed only what no checkpoint holds, and nobody asked for an older one.
-    Outside(OutsideOfStep),
 }
 
 impl Operation<'_> {
@@ -52,13 +50,10 @@ impl Operation<'_> {
     pub(crate) fn plan_move(&self, by: Move) -> Result<Undone> {
         let history = self.some_history()?;
         let mut present = self.look_holding(&history, &[])?;
-        let last = self.last_if_idle(by, &present)?;
-        let (target, task) = self.target_of(by, &history, &present)?;
+        let last = self.passed_by(by, &present)?;
+        let (target, _) = self.target_of(by, &history, &present)?;
         if is_to_be_held(&self.store, &target, &present) {
             present = self.look_holding(&history, &[target.id])?;
-        }
-        if let Some(step) = self.all_outside(&task, &target, &present)? {
-            return Ok(Undone::Outside(step));
         }
         let mut plan = self.prepare(&target, &RestoreOptions::default(), &present)?.plan;
         plan.forget_left_out();
@@ -74,16 +69,13 @@ impl Operation<'_> {
         self.some_history()?;
         let root_made = self.make_root_again()?;
         let mut draft = self.draft(false, &[])?;
-        let last = self.last_if_idle(by, &draft.present)?;
+        let last = self.passed_by(by, &draft.present)?;
         let (target, mut task) = self.target_of(by, &draft.history, &draft.present)?;
         if let Task::New(_, of) = &mut task {
             *of = undid;
         }
         if is_to_be_held(&self.store, &target, &draft.present) {
             draft = self.draft(false, &[target.id])?;
-        }
-        if let Some(step) = self.all_outside(&task, &target, &draft.present)? {
-            return Ok(Undone::Outside(step));
         }
         let options = RestoreOptions::default();
         let mut restored = self.restore_over(draft, &target, &options, &task)?;
@@ -116,30 +108,6 @@ impl Operation<'_> {
 
     pub(crate) fn is_half_way(&self) -> Result<bool> {
         Ok(self.records()?.0.is_some())
-    }
-
-    /// The last step, if nothing that an undo could take back is known of it.
-    fn last_if_idle(&self, by: Move, present: &Present) -> Result<Option<OutsideOfStep>> {
-        if by != Move::Undo || self.records()?.0.is_some() {
-            return Ok(None);
-        }
-        self.only_outside(present)
-    }
-
-    /// The last step that an undo would take back, if all that makes a difference is outside checkpoints: what was mounted
-    /// or emptied belongs to the project by now, or does not any more, and going back would change no file.
-    fn all_outside(
-        &self,
-        task: &Task,
-        target: &Checkpoint,
-        present: &Present,
-    ) -> Result<Option<OutsideOfStep>> {
-        let steps = match task {
-            Task::New(Move::Undo, _) => self.outside_of_undo(target)?,
-            _ => Vec::new(),
-        };
-        let Some(last) = steps.into_iter().next_back() else { return Ok(None) };
-        Ok(self.is_no_way(target, present)?.then_some(last))
     }
 
     /// The checkpoint an undo or redo goes to.

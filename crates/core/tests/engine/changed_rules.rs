@@ -22,7 +22,7 @@ fn done(undone: Undone) -> Restored {
     match undone {
         Undone::Done(restored) => *restored,
         Undone::Steps(_, Some(taken)) => *taken.restored.expect("something was done"),
-        Undone::Steps(_, None) | Undone::Planned(_) | Undone::Outside(_) => {
+        Undone::Steps(_, None) | Undone::Planned(_) => {
             panic!("nothing was done")
         }
     }

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::Project;
-use crate::answers::plan::{Plan, Restored, Way, outside};
+use crate::answers::plan::{Plan, Restored, Way};
 use crate::arguments::{NamedSteps, Paths, Scope, Which, Words, chosen, said};
 use crate::errors::{BadRequest, NotRecent};
 use crate::progress::{Listener, finishing, with_progress};
@@ -290,7 +290,6 @@ impl Project {
 fn done(undone: Undone) -> Restored {
     match undone {
         Undone::Done(restored) => (*restored).into(),
-        Undone::Outside(step) => Restored::nothing(outside(&[step])),
         Undone::Steps(_, Some(taken)) => (*taken).into(),
         // Only for dry runs, which nobody here asks for.
         Undone::Steps(_, None) | Undone::Planned(_) => Restored::nothing(Vec::new()),

@@ -16,9 +16,7 @@ use crate::commands::going_back::restore::{is_path, with_state_of_files};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, choose, take_back};
 use crate::conversations::pending::Pending;
 use crate::render::listing::{in_a_row, ranges};
-use crate::render::restore_report::{
-    report_conversation, report_outside, report_plan, report_restored,
-};
+use crate::render::restore_report::{report_conversation, report_plan, report_restored};
 use crate::render::take_back_report::{report_planned, report_taken_back, unit_in_words};
 use crate::render::told::Told;
 use crate::terminal::quote;
@@ -140,8 +138,7 @@ fn change_of(project: &Project, id: StepId) -> Result<StepId> {
     if project.before(&found)?.is_some() {
         return Ok(id);
     }
-    let error =
-        format!("checkpoint {number} is the first: nobody knows what was there before it");
+    let error = format!("checkpoint {number} is the first: nobody knows what was there before it");
     let hint = format!("`herma show {number}` shows it; `herma restore {number}` goes back to it.");
     Err(CommandError::usage(error).with_state("Nothing was changed.").with_hint(hint))
 }
@@ -395,7 +392,6 @@ fn report(
     let what_reverses = if *aim == Aim::Redo { "herma undo" } else { "herma redo" };
     match undone {
         Undone::Planned(plan) => report_plan(env, project, plan, null, told),
-        Undone::Outside(step) => report_outside(env, project, step, told),
         Undone::Steps(planned, None) => {
             report_planned(env, project, (&planned.plan, Some(&planned.unit)), null, told)
         }

@@ -28,10 +28,11 @@ const MAX_CALL_SECONDS: i64 = 3600;
 const MAX_RUN_SECONDS: i64 = 24 * 3600;
 
 /// What kind of step it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepKind {
     /// A tool call of an agent.
+    #[default]
     Tool,
     /// A command under `herma run`.
     Run,
@@ -86,7 +87,7 @@ pub struct StepStart {
 }
 
 /// A moment in the life of a project: what was the newest checkpoint, and which step would come next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// The checkpoint that held the state.
     pub checkpoint: ObjectId,
@@ -98,10 +99,11 @@ pub struct Moment {
 }
 
 /// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "after", rename_all = "lowercase")]
 pub enum StepEnd {
     /// Not yet.
+    #[default]
     Open,
     /// With every file as before.
     Unchanged(Moment),
@@ -154,7 +156,7 @@ impl Doubt {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub(crate) version: Version,
     /// Which step of this project it is, in the order of beginning: what it is called until it has a number.

@@ -104,14 +104,6 @@ impl Asked<'_> {
         let mut reply = Reply::new(action);
         let restored = match undone {
             Undone::Done(restored) => restored,
-            Undone::Outside(step) => {
-                let number = step.step;
-                reply.message.say(format!(
-                    "⚠ Nothing was undone: step {number}, the last one, changed only what no checkpoint holds."
-                ));
-                tell_outside(&mut reply, &[step]);
-                return Ok(reply);
-            }
             Undone::Steps(planned, Some(taken)) => {
                 let did = if action == "redo" { "Redid" } else { "Undid" };
                 reply.message.say(format!("✅ {did} {}", unit_in_words(&planned.unit)));
