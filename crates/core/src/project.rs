@@ -177,21 +177,30 @@ impl Project {
         self.if_stored(Operation::timeline)
     }
 
-    /// The timeline as people read it: prompts, restores, saves and edits by hand, the newest first, so many at most.
-    pub fn rows(&self, choice: &StepChoice, most: usize) -> Result<Rows> {
-        self.if_stored(|operation| operation.rows(choice, most))
+    /// The timeline as people read it: prompts, restores, saves and edits by hand, the newest first, so many at most. With
+    /// `look` also what is not saved yet, if that can be told.
+    pub fn rows(
+        &self,
+        choice: &StepChoice,
+        most: usize,
+        look: Option<&dyn Progress>,
+    ) -> Result<Rows> {
+        let operation = match self.reading(look.unwrap_or(&NoProgress)) {
+            Err(Error::NoStore(_)) => return Ok(Rows::default()),
+            operation => operation?,
+        };
+        let mut rows = operation.rows(choice, most)?;
+        if let (Some(_), Some(newest)) = (look, rows.listed.checkpoints.first().cloned()) {
+            let newest = State::Checkpoint(Box::new(newest));
+            let found = operation.changes(&newest, &State::Present, &[], false);
+            rows.unsaved = found.and_then(|found| RowChanges::of(&found)).ok();
+        }
+        Ok(rows)
     }
 
     /// The state before a checkpoint: where its step began, or else the checkpoint before it. `None` for the oldest.
     pub fn before(&self, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>> {
         self.if_stored(|operation| operation.before(checkpoint.number))
-    }
-
-    /// What changed since a checkpoint, as a list shows it.
-    pub fn unsaved(&self, since: &Checkpoint, progress: &dyn Progress) -> Result<RowChanges> {
-        let since = State::Checkpoint(Box::new(since.clone()));
-        let found = self.changes(&since, &State::Present, &[], false, progress)?;
-        RowChanges::of(&found)
     }
 
     /// The newest checkpoints, so many at most, and what is damaged. Reads those and no others.

@@ -60,19 +60,6 @@ pub enum RowKind {
     Hand,
 }
 
-impl RowKind {
-    /// The word JSON uses.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Work => "work",
-            Self::Move => "move",
-            Self::Shift => "shift",
-            Self::Saved => "saved",
-            Self::Hand => "hand",
-        }
-    }
-}
-
 /// A step of a row.
 #[derive(Clone, Debug)]
 pub struct RowCall {
@@ -162,6 +149,8 @@ pub struct Rows {
     pub removed: u64,
     /// The checkpoints that were read for this, and what is damaged.
     pub listed: Listed,
+    /// What is not saved yet, if somebody looked.
+    pub unsaved: Option<RowChanges>,
 }
 
 impl Operation<'_> {
@@ -236,18 +225,6 @@ impl Operation<'_> {
         }
         let is_asked = |path: &RelPath| paths.iter().any(|asked| path.starts_with(asked));
         Ok(row.changes.files.keys().any(is_asked))
-    }
-}
-
-impl Row {
-    /// The same with only what changed in these files and directories. Lines are not counted for a part.
-    #[must_use]
-    pub fn within(mut self, paths: &[RelPath]) -> Self {
-        let all = self.changes.files.len();
-        self.changes.files.retain(|path, _| paths.iter().any(|asked| path.starts_with(asked)));
-        self.changes.lines = self.changes.lines.filter(|_| self.changes.files.len() == all);
-        self.changes.count_files();
-        self
     }
 }
 

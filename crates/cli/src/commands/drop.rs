@@ -1,13 +1,14 @@
 //! `herma drop`
 
 use clap::Args;
+use herma_core::steps::StepChoice;
 use herma_core::types::address::parse_range;
 use herma_core::{Checkpoint, Error, Project, Spec};
 
 use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState};
 use crate::commands::mark;
 use crate::render::listing;
-use crate::render::listing::counted;
+use crate::render::listing::{counted, ranges};
 
 /// Remove checkpoints for good
 ///
@@ -30,6 +31,7 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
         }
         chosen => chosen?,
     };
+    warn_of_undo(env, &project, &chosen)?;
     if !args.yes {
         let (what, question) = match &chosen[..] {
             [one] => (listing::in_words(one), "Remove this checkpoint for good?".to_owned()),
@@ -69,6 +71,24 @@ fn choose(env: &CommandEnv, project: &Project, texts: &[String]) -> Result<Vec<C
         }
     }
     Ok(chosen)
+}
+
+/// Names the steps that begin or end in one of these checkpoints.
+fn warn_of_undo(env: &CommandEnv, project: &Project, going: &[Checkpoint]) -> Result<()> {
+    let goes = |id| going.iter().any(|one| one.id == id);
+    let steps = project.steps(&StepChoice::default())?;
+    let lost = steps.iter().map(|listed| &listed.step).filter(|step| {
+        !step.kind.is_move() && (goes(step.before.checkpoint) || step.after().is_some_and(goes))
+    });
+    let mut lost: Vec<u64> = lost.filter_map(|step| step.number).collect();
+    lost.sort_unstable();
+    if !lost.is_empty() {
+        let which = ranges(lost);
+        env.ui.warning(format_args!(
+            "without this, what {which} did can no longer be undone exactly."
+        ));
+    }
+    Ok(())
 }
 
 /// What one argument names.

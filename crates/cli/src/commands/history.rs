@@ -83,8 +83,8 @@ fn directory(
     }
     let paths = vec![path];
     let choice = StepChoice { paths: paths.clone(), ..StepChoice::default() };
-    let mut rows = project.rows(&choice, usize::MAX)?;
-    rows.rows = rows.rows.into_iter().map(|row| row.within(&paths)).collect();
+    let mut rows = project.rows(&choice, usize::MAX, None)?;
+    rows.rows.iter_mut().for_each(|row| keep_within(row, &paths));
     let json = lazy_object! {
         schema: "herma.history/3",
         project: project_json(project),
@@ -108,6 +108,16 @@ fn directory(
         None => {}
     }
     Ok(Outcome::Done)
+}
+
+/// Leaves of a row only what changed in these files and directories. Lines are not counted for a part.
+fn keep_within(row: &mut Row, paths: &[RelPath]) {
+    let changes = &mut row.changes;
+    let all = changes.files.len();
+    changes.files.retain(|path, _| paths.iter().any(|asked| path.starts_with(asked)));
+    changes.lines = changes.lines.filter(|_| changes.files.len() == all);
+    changes.count = changes.files.len();
+    changes.deleted = changes.files.values().filter(|is_gone| **is_gone).count();
 }
 
 fn version_json(version: &Version) -> impl Serialize {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
+use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, Project, Rows};
 
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
@@ -89,24 +90,29 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The rows for people, and what is not saved yet.
+/// The rows, and for people what is not saved yet.
 fn look(env: &CommandEnv, project: &Project, args: &ListArgs) -> Result<(Rows, Option<Now>)> {
-    let choice = args.filters.steps(env, project)?;
-    let rows = project.rows(&choice, args.limit.unwrap_or(usize::MAX))?;
-    let now = if args.filters.is_given() { None } else { unsaved(env, project, &rows)? };
-    Ok((rows, now))
+    let most = args.limit.unwrap_or(usize::MAX);
+    if args.filters.is_given() {
+        return Ok((project.rows(&args.filters.steps(env, project)?, most, None)?, None));
+    }
+    rows_and_now(env, project, most)
 }
 
-/// What is not saved yet, for people.
-pub(crate) fn unsaved(env: &CommandEnv, project: &Project, rows: &Rows) -> Result<Option<Now>> {
+/// The newest rows, and for people what is not saved yet.
+pub(crate) fn rows_and_now(
+    env: &CommandEnv,
+    project: &Project,
+    most: usize,
+) -> Result<(Rows, Option<Now>)> {
     let is_seen = !env.ui.json && project.root().is_dir();
-    let Some(newest) = rows.listed.checkpoints.first().filter(|_| is_seen) else { return Ok(None) };
-    // A list is no reason to fail because the project cannot be looked at.
-    let Ok(changes) = env.ui.during(|progress| project.unsaved(newest, progress)) else {
-        return Ok(None);
-    };
+    let all = StepChoice::default();
+    let rows =
+        env.ui.during(|progress| project.rows(&all, most, is_seen.then_some(progress as _)))?;
+    let newest = rows.listed.checkpoints.first().map(|newest| newest.number);
+    let Some((changes, newest)) = rows.unsaved.clone().zip(newest) else { return Ok((rows, None)) };
     let who = project.open_steps()?.pop().map(|step| step.agent().to_owned());
-    Ok(Some(Now { changes, who, newest: newest.number }))
+    Ok((rows, Some(Now { changes, who, newest })))
 }
 
 fn write_record(out: &mut dyn Write, checkpoint: &Checkpoint) -> std::io::Result<()> {

@@ -4,13 +4,11 @@ use std::io::Write;
 
 use herma_agents::Agent;
 use herma_agents::install::Scope;
-use herma_core::steps::StepChoice;
-use herma_core::{Error, Rows};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::install::places;
 use crate::commands::agents::install::state::AgentState;
-use crate::commands::list::unsaved;
+use crate::commands::list::rows_and_now;
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
 use crate::render::nearby::projects_nearby;
@@ -22,13 +20,8 @@ const SHOWN: usize = 3;
 
 pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
     let project = env.open_project()?;
-    let rows = match project.rows(&StepChoice::default(), SHOWN) {
-        Ok(rows) => rows,
-        Err(Error::NoStore(_) | Error::NoCheckpoints { .. }) => Rows::default(),
-        Err(error) => return Err(error.into()),
-    };
+    let (rows, now) = rows_and_now(env, &project, SHOWN)?;
     let (count, newest) = (rows.listed.count, rows.listed.checkpoints.first());
-    let now = unsaved(env, &project, &rows)?;
     let json = lazy_object! {
         schema: "herma.status/2",
         project: project_json(&project),

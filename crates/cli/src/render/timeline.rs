@@ -83,7 +83,7 @@ pub(crate) fn row_json(row: &Row) -> impl Serialize + use<> {
     let facts = start.facts;
     object! {
         number: row.id,
-        kind: row.kind.word(),
+        kind: kind(row.kind),
         agent: who(row),
         session: facts.session,
         turn: facts.turn,
@@ -102,6 +102,17 @@ pub(crate) fn row_json(row: &Row) -> impl Serialize + use<> {
             _ => "partly",
         },
         checkpoint: row.checkpoint.as_ref().map(|checkpoint| checkpoint.id.to_hex()),
+    }
+}
+
+/// The word JSON uses.
+const fn kind(kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::Work => "work",
+        RowKind::Move => "move",
+        RowKind::Shift => "shift",
+        RowKind::Saved => "saved",
+        RowKind::Hand => "hand",
     }
 }
 

@@ -138,6 +138,24 @@ fn what_is_named_is_brought_back_whoever_changed_it_and_the_rest_stays() {
 }
 
 #[test]
+fn dropping_says_which_steps_can_no_longer_be_undone() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    let step = project.run(["step", "begin", "--agent", "claude"]).success();
+    project.write("a.txt", "two\n");
+    project.run(["step", "end", step.text().trim()]).success();
+    project.write("a.txt", "three\n");
+    project.run(["save"]).success();
+    let warning = "what 2 did can no longer be undone exactly";
+    assert!(!project.run(["drop", "3", "--yes"]).success().error_text().contains(warning));
+    let refused = project.run(["drop", "2"]).code(2);
+    assert!(refused.error_text().contains(warning), "{refused}");
+    let dropped = project.run(["drop", "1", "--yes"]).success();
+    assert!(dropped.error_text().contains(warning), "{dropped}");
+}
+
+#[test]
 fn a_list_of_a_path_passes_over_checkpoints_without_it() {
     let env = test_env();
     let project = env.work_dir("project").files([("lib/u", "u\n"), ("x", "x\n")]);

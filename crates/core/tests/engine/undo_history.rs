@@ -323,7 +323,7 @@ pub fn marked(project: &Project) -> Marks {
         numbers
     };
     let steps = project.steps(&StepChoice::default()).unwrap();
-    let rows = project.rows(&StepChoice::default(), usize::MAX).unwrap().rows;
+    let rows = project.rows(&StepChoice::default(), usize::MAX, None).unwrap().rows;
     let calls = || rows.iter().flat_map(|row| &row.calls);
     let undone = sorted(&mut steps.iter().filter(|one| one.undone).map(|one| one.step.number));
     let in_rows = sorted(&mut calls().filter(|call| call.undone).map(|call| call.step.number));

@@ -75,7 +75,8 @@ pub fn measure(places: &Places, place: &Path, rounds: usize) -> Result<Recorder>
 impl Lists {
     fn herma(&self) -> Command {
         let mut command = Command::new(&self.herma);
-        command.current_dir(&self.root);
+        // Above it may be somebody's repository.
+        command.current_dir(&self.root).arg("--root").arg(&self.root);
         command.env("HERMES_HOME", &self.home).env("HERMA_NO_BACKGROUND", "1");
         command
     }
