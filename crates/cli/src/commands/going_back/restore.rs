@@ -18,7 +18,7 @@ use crate::transcript::{Conversation, Following};
 /// Put files back as they were at a checkpoint
 ///
 /// Undoes what agents did since the checkpoint and keeps what was edited by hand. With `--all`, or where no steps
-/// are known, undoes everything. Instead of a checkpoint, an agent, a session, a turn or a time says what to
+/// are known, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a checkpoint, an agent, a session, a turn or a time says what to
 /// undo.
 ///
 /// The current state is saved first, so `herma undo` reverses this command. Files that are in no checkpoint
