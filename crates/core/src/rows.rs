@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use herma_diff::{Change, StoreSide};
+use herma_store::threads::shared_out;
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::history::History;
@@ -189,13 +190,13 @@ impl Operation<'_> {
             removed: removed(&history),
             ..Rows::default()
         };
+        let fitting: Vec<_> = drafts.into_iter().filter(|draft| draft.fits(choice)).collect();
+        // Whether it is about a path is seen once a row is made.
+        let wanted = if choice.paths.is_empty() { first(&fitting, most) } else { fitting.len() };
+        found.more = fitting.len() - wanted;
         let mut shown = 0;
-        for draft in drafts.into_iter().filter(|draft| draft.fits(choice)) {
-            if shown == most && choice.paths.is_empty() {
-                found.more += 1;
-                continue;
-            }
-            let row = ledger.row(draft, &marks)?;
+        for row in shared_out(&fitting[..wanted], |draft| ledger.row(draft, &marks)) {
+            let row = row?;
             if !choice.paths.is_empty() && !self.touches(&row, &choice.paths, oldest)? {
                 continue;
             }
@@ -235,6 +236,13 @@ fn reaches(drafts: &[Draft<'_>], most: usize, listed: &Listed) -> bool {
         None => true,
         Some(last) => last.is_some_and(|last| Some(last.order) >= oldest),
     }
+}
+
+/// How many drafts there are up to the last of so many rows.
+fn first(drafts: &[Draft<'_>], most: usize) -> usize {
+    let counted = (1..).zip(drafts).filter(|(_, draft)| draft.kind != RowKind::Shift);
+    let mut ends = std::iter::once(0).chain(counted.map(|(end, _)| end));
+    ends.nth(most).unwrap_or(drafts.len())
 }
 
 /// How many numbers belong to no checkpoint any more.
@@ -366,7 +374,7 @@ impl<'l> Ledger<'l> {
         self.checkpoint(&before.id)
     }
 
-    fn row(&self, draft: Draft<'_>, marks: &Marks) -> Result<Row> {
+    fn row(&self, draft: &Draft<'_>, marks: &Marks) -> Result<Row> {
         let time = draft.time();
         let names = self.names_all || draft.names_files();
         let steps = draft.unit.iter().flat_map(|unit| &unit.steps).chain(draft.step);
@@ -387,7 +395,8 @@ impl<'l> Ledger<'l> {
         }
         calls.reverse();
         let own = draft.checkpoint.map_or(StepId::Number(0), |c| StepId::Number(c.number));
-        let id = draft.unit.map(|unit| unit.id).or(draft.step.map(Step::id)).unwrap_or(own);
+        let id =
+            draft.unit.as_ref().map(|unit| unit.id).or(draft.step.map(Step::id)).unwrap_or(own);
         let by_hand = draft.checkpoint.filter(|_| calls.is_empty());
         let by_hand = by_hand.and_then(|c| marks.of(handle_by_hand(c.number)));
         let count = |mark, of_calls: usize| of_calls + usize::from(by_hand == Some(mark));

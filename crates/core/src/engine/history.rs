@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
 use herma_store::error::StoreError;
-use herma_store::in_parallel::in_parallel;
 use herma_store::layout::StoreDirs;
 use herma_store::object::commit::Commit;
 use herma_store::objects::{ObjectError, Objects};
@@ -18,6 +17,7 @@ use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{
     EXTRA, checkpoint_ref, leaf, mirror_ref, name_of, name_ref, number_of,
 };
+use herma_store::threads::shared_out;
 use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::open::{OpenStore, own_state_in};
@@ -276,7 +276,8 @@ impl History {
         let labels = Labels::load(store, &self.project)?;
         let mut listed = Listed { count: self.entries.len(), ..Listed::default() };
         let mut oldest_read = i64::MIN;
-        let mut wanted = self.read_newest(most, store, &labels).into_iter();
+        let newest: Vec<&Entry> = self.entries.iter().rev().take(most).collect();
+        let mut wanted = shared_out(&newest, |entry| read(store, entry, &labels)).into_iter();
         for entry in self.entries.iter().rev() {
             let is_wanted = listed.checkpoints.len() < most;
             if !is_wanted && matches!(store.objects.contains(&entry.id), Ok(true)) {
@@ -311,22 +312,6 @@ impl History {
         broken.sort_unstable();
         listed.damaged.extend(broken.into_iter().map(broken_ref));
         Ok(listed)
-    }
-
-    /// Reads so many of the newest, on two threads.
-    fn read_newest(
-        &self,
-        most: usize,
-        store: &OpenStore,
-        labels: &Labels,
-    ) -> Vec<Result<Checkpoint>> {
-        let newest: Vec<&Entry> = self.entries.iter().rev().take(most).collect();
-        let read_all = |entries: &[&Entry]| -> Vec<_> {
-            entries.iter().map(|entry| read(store, entry, labels)).collect()
-        };
-        let (here, aside) = newest.split_at(newest.len() / 2);
-        let (aside, here) = in_parallel(|| read_all(aside), || read_all(here));
-        here.into_iter().chain(aside).collect()
     }
 
     /// Checkpoints that cannot be read, newest first, and refs that name nothing.

@@ -84,7 +84,7 @@ impl OpenStore {
     /// Has this directory, given by its canonical path, checkpoints?
     pub(crate) fn knows(&self, directory: &Path) -> bool {
         let (id, refs) = (ProjectId::of(directory), self.dirs.refs());
-        refs.any(&format!("refs/herma/{id}")).unwrap_or(false)
+        !refs.next_components(&format!("refs/herma/{id}")).unwrap_or_default().is_empty()
             || refs.read(&mirror_ref(&id)).is_ok_and(|found| found.is_some())
     }
 
@@ -424,13 +424,8 @@ pub(crate) fn project_ids(store: &OpenStore) -> Result<BTreeSet<ProjectId>> {
 
 /// The ids of the projects that have refs below `prefix`, readable or not.
 pub(crate) fn ids_below(dirs: &StoreDirs, prefix: &str) -> Result<BTreeSet<ProjectId>> {
-    let listing = dirs.refs().list(prefix.trim_end_matches('/'))?;
-    let names = listing.refs.into_iter().map(|(name, _)| name);
-    let id = |name: String| {
-        let id = name.strip_prefix(prefix)?.split('/').next()?;
-        ProjectId::parse(id.as_bytes())
-    };
-    Ok(names.chain(listing.broken).filter_map(id).collect())
+    let found = dirs.refs().next_components(prefix.trim_end_matches('/'))?;
+    Ok(found.iter().filter_map(|name| ProjectId::parse(name)).collect())
 }
 
 /// Which of the objects a stat cache names are in the store.

@@ -70,8 +70,7 @@ impl Objects {
         take: &mut impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
         failures: &mut Failures,
     ) -> Option<T> {
-        let start = self.last_hit.load(Ordering::Relaxed).min(list.len());
-        for at in (start..list.len()).chain(0..start) {
+        for at in outwards(self.last_hit.load(Ordering::Relaxed), list.len()) {
             let pack = match list.open(at) {
                 Ok(Some(pack)) => pack,
                 Ok(None) => continue,
@@ -215,6 +214,13 @@ impl Objects {
         }
         failures.any().map_or(Ok(false), Err)
     }
+}
+
+/// All places of a list of so many, those around one of them first: what is asked for is mostly near what was.
+fn outwards(from: usize, count: usize) -> impl Iterator<Item = usize> {
+    let from = from.min(count);
+    let (mut before, mut after) = ((0..from).rev(), from..count);
+    std::iter::repeat_with(move || [after.next(), before.next()]).take(count).flatten().flatten()
 }
 
 /// Where the object is among these packs, and what went wrong before it was found.

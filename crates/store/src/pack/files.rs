@@ -45,6 +45,8 @@ pub struct Listed {
 pub struct PackFiles {
     above: Arc<Dir>,
     name: CString,
+    /// The directory itself, as of the last listing.
+    listed: Mutex<Option<Arc<Dir>>>,
     /// The open files, the one used last at the end.
     open: Mutex<Vec<(CString, Arc<OpenFile>)>>,
 }
@@ -52,7 +54,7 @@ pub struct PackFiles {
 impl PackFiles {
     /// The directory `name` in this one, which holds packs. Opens nothing.
     pub fn new(above: Arc<Dir>, name: CString) -> Self {
-        Self { above, name, open: Mutex::default() }
+        Self { above, name, listed: Mutex::default(), open: Mutex::default() }
     }
 
     /// Opens a file, or finds it open.
@@ -83,7 +85,11 @@ impl PackFiles {
     }
 
     fn open_anew(&self, name: &CStr) -> Result<Arc<OpenFile>, CopyError> {
-        let dir = self.above.open_dir(self.name.as_c_str())?;
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let dir = match listed {
+            Some(dir) => dir,
+            None => Arc::new(self.above.open_dir(self.name.as_c_str())?),
+        };
         OpenFile::open(&dir, name).map(Arc::new)
     }
 
@@ -95,12 +101,13 @@ impl PackFiles {
 
     /// Lists the packs that have both their files, the newest first. No directory means no packs.
     pub fn list(&self) -> Result<Vec<Listed>, herma_fs::Error> {
-        // A descriptor of our own: listing moves its position, and other threads may be listing too.
+        // A descriptor of our own: listing moves its position, and other threads may be listing too. It may have become another one.
         let dir = match self.above.open_dir(self.name.as_c_str()) {
-            Ok(dir) => dir,
+            Ok(dir) => Arc::new(dir),
             Err(e) if e.is_not_found() => return Ok(Vec::new()),
             Err(e) => return Err(e),
         };
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&dir));
         let entries = dir.entries()?;
         let find = |name: &[u8]| {
             let found = entries.binary_search_by(|entry| entry.name.to_bytes().cmp(name));

@@ -138,13 +138,17 @@ impl Packs {
     pub(crate) fn list(&self) -> Result<Arc<PackList>, herma_fs::Error> {
         match self.known() {
             Some(list) => Ok(list),
-            None => self.list_again(),
+            None => self.list_after(0),
         }
     }
 
     /// Lists the packs, and sees every pack that was published before this call.
     pub(crate) fn list_again(&self) -> Result<Arc<PackList>, herma_fs::Error> {
-        let begun_before = self.listings.load(Ordering::SeqCst);
+        self.list_after(self.listings.load(Ordering::SeqCst))
+    }
+
+    /// Lists the packs, unless a list is there that was begun after so many.
+    fn list_after(&self, begun_before: u64) -> Result<Arc<PackList>, herma_fs::Error> {
         let _one_at_a_time = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.known();
         // While this thread waited, another one may have begun a listing and finished it.

@@ -11,8 +11,9 @@ pub mod roll;
 pub mod scheme;
 pub mod shallow;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::{BString, ByteSlice};
 use herma_fs::process::TempName;
 use herma_fs::publish::{Durability, Temp};
 use herma_fs::{Dir, Errno, FileKind};
@@ -146,20 +147,33 @@ impl Refs<'_> {
         Ok(listing)
     }
 
-    /// Is there anything below `prefix`? Nothing is read but names.
-    pub fn any(self, prefix: &str) -> Result<bool, StoreError> {
+    /// What follows `prefix/` in the names of refs, up to the next slash. No ref is read: it may be broken.
+    pub fn next_components(self, prefix: &str) -> Result<BTreeSet<BString>, StoreError> {
         name::check(prefix)?;
-        let loose = match self.dirs.store().open_beneath(prefix.as_bytes()) {
-            Ok(dir) => !dir.entries()?.is_empty(),
-            Err(e) => {
-                self.require_absent(prefix, e, /*may_be_ref*/ true)?;
-                false
+        let mut found = BTreeSet::new();
+        match self.dirs.store().open_beneath(prefix.as_bytes()) {
+            Ok(dir) => {
+                for entry in dir.entries()? {
+                    let is_there = match kind_of(&dir, &entry)? {
+                        Some(FileKind::Directory) => match dir.open_dir(entry.name.as_c_str()) {
+                            Ok(below) => !below.entries()?.is_empty(),
+                            Err(e) => !e.is_not_found(),
+                        },
+                        kind => kind.is_some() && !is_passing(entry.name.as_bytes()),
+                    };
+                    if is_there {
+                        found.insert(entry.name.as_bytes().into());
+                    }
+                }
             }
-        };
-        let below = |name: &[u8]| {
-            name.strip_prefix(prefix.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
-        };
-        Ok(loose || PackedRefs::read(self.dirs.store())?.iter().any(|(name, _)| below(name)))
+            Err(e) => self.require_absent(prefix, e, /*may_be_ref*/ true)?,
+        }
+        for (name, _) in PackedRefs::read(self.dirs.store())?.iter() {
+            let rest =
+                name.strip_prefix(prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+            found.extend(rest.and_then(|rest| rest.split_str(b"/").next()).map(BString::from));
+        }
+        Ok(found)
     }
 
     /// Notes every loose ref at or below `prefix`, with `None` for a broken one.
@@ -188,7 +202,7 @@ impl Refs<'_> {
         while let Some((dir, path, depth)) = pending.pop() {
             for entry in dir.entries()? {
                 let bytes = entry.name.as_bytes();
-                if bytes.ends_with(b".lock") || TempName::parse(bytes).is_some() {
+                if is_passing(bytes) {
                     continue;
                 }
                 let name = format!("{path}/{}", entry.name.to_string_lossy());
@@ -534,6 +548,11 @@ fn leaf_of(name: &str) -> &str {
 
 fn moved(name: &str, expected: Option<ObjectId>, found: Option<ObjectId>) -> StoreError {
     StoreError::RefMoved { name: name.to_owned(), expected, found }
+}
+
+/// Is it a file that is there only while somebody writes?
+fn is_passing(name: &[u8]) -> bool {
+    name.ends_with(b".lock") || TempName::parse(name).is_some()
 }
 
 fn is_absent(error: &herma_fs::Error) -> bool {

@@ -241,18 +241,25 @@ fn a_ref_that_moves_while_its_deletion_waits_for_the_lock_is_kept() {
 }
 
 #[test]
-fn whether_anything_is_below_a_name_is_known() {
+fn the_next_components_below_a_name_are_known_without_reading_a_ref() {
     let (fresh, [one, ..]) = with_commits();
     let refs = fresh.dirs.refs();
-    let any = || refs.any("refs/herma/p").unwrap();
-    assert!(!any());
-    refs.create(&[("refs/herma/p/1", one)]).unwrap();
-    assert!(any());
+    let below = || refs.next_components("refs/herma").unwrap();
+    let in_store = |path: &str| fresh.store().join(path);
+    assert_eq!(below(), [].into());
+    refs.create(&[("refs/herma/p/1", one), ("refs/herma/p/2", one)]).unwrap();
+    assert_eq!(below(), ["p".into()].into());
     fresh.git(&["pack-refs", "--all", "--prune"]);
-    assert!(any(), "what is packed counts");
-    refs.delete("refs/herma/p/1", one).unwrap();
-    std::fs::create_dir_all(fresh.store().join("refs/herma/p")).unwrap();
-    assert!(!any(), "an empty directory is nothing");
+    assert_eq!(below(), ["p".into()].into(), "what is packed counts");
+    std::fs::create_dir_all(in_store("refs/herma/broken")).unwrap();
+    std::fs::write(in_store("refs/herma/broken/1"), "no id").unwrap();
+    std::fs::write(in_store("refs/herma/file.lock"), "").unwrap();
+    assert_eq!(below(), ["broken".into(), "p".into()].into(), "what is broken, too");
+    for name in ["refs/herma/p/1", "refs/herma/p/2"] {
+        refs.delete(name, one).unwrap();
+    }
+    std::fs::create_dir_all(in_store("refs/herma/p")).unwrap();
+    assert_eq!(below(), ["broken".into()].into(), "an empty directory is nothing");
 }
 
 #[test]
@@ -272,7 +279,8 @@ fn only_a_broken_ref_is_removed_as_one() {
 fn a_file_in_the_place_of_a_directory_is_damage_and_not_an_absence() {
     let (fresh, [one, ..]) = with_commits();
     let refs = fresh.dirs.refs();
-    let is_damage = |prefix| matches!(refs.any(prefix), Err(StoreError::DamagedFile { .. }));
+    let is_damage =
+        |prefix| matches!(refs.next_components(prefix), Err(StoreError::DamagedFile { .. }));
     std::fs::write(fresh.store().join("refs/herma/p"), "garbage").unwrap();
     assert!(is_damage("refs/herma/p/x"), "no ref, and no directory");
     std::fs::remove_file(fresh.store().join("refs/herma/p")).unwrap();

@@ -1,9 +1,9 @@
 //! Reads a pack's index: which objects the pack holds, and where.
 //!
-//! An index is never in memory as a whole. Its fan-out table (how many ids begin with at most this byte)
+//! A large index is never in memory as a whole. Its fan-out table (how many ids begin with at most this byte)
 //! is read and checked when it is opened; the ids and offsets of one first byte, a *bucket*, are read
-//! when first asked for and kept. A small index is one single bucket. A bucket that is too large to
-//! keep, which only a crafted or a gigantic index has, is searched on disk.
+//! when first asked for and kept. A small index is one single bucket, read at once: a store may have thousands of them.
+//! A bucket that is too large to keep, which only a crafted or a gigantic index has, is searched on disk.
 //!
 //! Both versions of the format are read. What an index says is only a hint of where to look: the object
 //! found there is hashed before anyone sees it.
@@ -24,6 +24,8 @@ const CHUNK: u32 = 1024;
 const VERSION_2: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FAN_OUT: u64 = 1024;
 const TRAILER: u64 = 40;
+/// So much of an index is read when it is opened: all of a small one.
+const START_BYTES: u64 = 8 + FAN_OUT + SMALL_INDEX_OBJECTS as u64 * 28 + TRAILER;
 
 /// The index of one pack.
 #[derive(Debug)]
@@ -57,20 +59,28 @@ impl PackIndex {
         let name = CString::new(format!("{stem}.idx"))
             .map_err(|_| CopyError::Damaged { file: stem.to_owned(), what: "not a name" })?;
         let file = files.open(&name)?;
+        let bytes = Bytes::with_start(&file)?;
         let mut signature = [0; 8];
-        file.read_exact_at(&mut signature, 0)?;
+        bytes.read_exact_at(&mut signature, 0)?;
         let is_two = signature == VERSION_2;
         if signature[..4] == VERSION_2[..4] && !is_two {
             return Err(CopyError::damaged(&file, "an index of an unknown version"));
         }
-        let fan_out = read_fan_out(&file, if is_two { 8 } else { 0 })?;
+        let fan_out = read_fan_out(&bytes, if is_two { 8 } else { 0 })?;
         let layout = layout(&file, is_two, u64::from(fan_out[255]))?;
         let mut pack_trailer = [0; 20];
-        file.read_exact_at(&mut pack_trailer, file.stat.size - TRAILER)?;
+        bytes.read_exact_at(&mut pack_trailer, file.stat.size - TRAILER)?;
         let bucket_count = if fan_out[255] <= SMALL_INDEX_OBJECTS { 1 } else { 256 };
         let buckets = (0..bucket_count).map(|_| OnceLock::new()).collect();
         let (files, stat) = (Arc::clone(files), file.stat);
-        Ok(Self { files, name, layout, fan_out, buckets, pack_trailer, stat })
+        let mut index = Self { files, name, layout, fan_out, buckets, pack_trailer, stat };
+        // What cannot be read is an error for those who look for something in it.
+        if bucket_count == 1
+            && let Ok(bucket) = index.read(&bytes, 0, index.count())
+        {
+            index.buckets[0] = bucket.into();
+        }
+        Ok(index)
     }
 
     /// How many objects the pack holds.
@@ -122,7 +132,7 @@ impl PackIndex {
         if count == 0 {
             return Ok(Vec::new());
         }
-        let bucket = self.read(position, count)?;
+        let bucket = self.read_again(position, count)?;
         Ok(bucket.ids.into_iter().zip(bucket.offsets).collect())
     }
 
@@ -167,7 +177,7 @@ impl PackIndex {
         if end - start > MAX_BUCKET_ENTRIES {
             return Ok(None);
         }
-        let bucket = self.read(start, end - start)?;
+        let bucket = self.read_again(start, end - start)?;
         Ok(Some((start, slot.get_or_init(|| bucket))))
     }
 
@@ -175,7 +185,7 @@ impl PackIndex {
         let (mut low, mut high) = (start, end);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.read(middle, 1)?.ids.first() < Some(id) {
+            if self.read_again(middle, 1)?.ids.first() < Some(id) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -184,14 +194,22 @@ impl PackIndex {
         Ok(low)
     }
 
+    /// Reads `count` entries from the file, if it still has the size it had.
+    fn read_again(&self, position: u32, count: u32) -> Result<Bucket, CopyError> {
+        let file = self.file()?;
+        if file.stat.size != self.stat.size {
+            return Err(CopyError::damaged(&file, "it changed while it was in use"));
+        }
+        self.read(&Bytes { file: &file, start: Vec::new() }, position, count)
+    }
+
     /// Reads `count` entries, and checks that they stand where the fan-out table says, in order.
-    fn read(&self, position: u32, count: u32) -> Result<Bucket, CopyError> {
-        let file = self.open_same()?;
+    fn read(&self, bytes: &Bytes<'_>, position: u32, count: u32) -> Result<Bucket, CopyError> {
         let (at, length) = (u64::from(position), count as usize);
         let bucket = match self.layout {
             Layout::One => {
                 let mut raw = vec![0; length * 24];
-                file.read_exact_at(&mut raw, FAN_OUT + at * 24)?;
+                bytes.read_exact_at(&mut raw, FAN_OUT + at * 24)?;
                 Bucket {
                     ids: raw
                         .chunks_exact(24)
@@ -202,30 +220,21 @@ impl PackIndex {
             }
             Layout::Two { large } => {
                 let mut raw = vec![0; length * 20];
-                file.read_exact_at(&mut raw, 8 + FAN_OUT + at * 20)?;
+                bytes.read_exact_at(&mut raw, 8 + FAN_OUT + at * 20)?;
                 let ids = raw.chunks_exact(20).filter_map(ObjectId::from_slice).collect();
                 let mut raw = vec![0; length * 4];
                 let total = u64::from(self.count());
-                file.read_exact_at(&mut raw, 8 + FAN_OUT + total * 24 + at * 4)?;
+                bytes.read_exact_at(&mut raw, 8 + FAN_OUT + total * 24 + at * 4)?;
                 let large_table = 8 + FAN_OUT + total * 28;
                 let offsets = raw
                     .chunks_exact(4)
-                    .map(|e| offset(&file, number(e), large_table, large))
+                    .map(|e| offset(bytes, number(e), large_table, large))
                     .collect::<Result<_, _>>()?;
                 Bucket { ids, offsets }
             }
         };
-        self.check_order(&file, position, &bucket.ids)?;
+        self.check_order(bytes.file, position, &bucket.ids)?;
         Ok(bucket)
-    }
-
-    /// The index file, if it still has the size it had.
-    fn open_same(&self) -> Result<Arc<OpenFile>, CopyError> {
-        let file = self.files.open(&self.name)?;
-        if file.stat.size != self.stat.size {
-            return Err(CopyError::damaged(&file, "it changed while it was in use"));
-        }
-        Ok(file)
     }
 
     fn check_order(&self, file: &OpenFile, from: u32, ids: &[ObjectId]) -> Result<(), CopyError> {
@@ -241,19 +250,42 @@ impl PackIndex {
     }
 }
 
+/// An index file, and as much of its start as was read at once.
+struct Bytes<'f> {
+    file: &'f OpenFile,
+    start: Vec<u8>,
+}
+
+impl<'f> Bytes<'f> {
+    fn with_start(file: &'f OpenFile) -> Result<Self, CopyError> {
+        let mut start = vec![0; file.stat.size.min(START_BYTES) as usize];
+        file.read_exact_at(&mut start, 0)?;
+        Ok(Self { file, start })
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> Result<(), CopyError> {
+        let from = usize::try_from(at).unwrap_or(usize::MAX);
+        match self.start.get(from..from.saturating_add(buffer.len())) {
+            Some(known) => buffer.copy_from_slice(known),
+            None => self.file.read_exact_at(buffer, at)?,
+        }
+        Ok(())
+    }
+}
+
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).fold(0, |value, byte| (value << 8) | u32::from(*byte))
 }
 
-fn read_fan_out(file: &OpenFile, at: u64) -> Result<Box<[u32; 256]>, CopyError> {
+fn read_fan_out(bytes: &Bytes<'_>, at: u64) -> Result<Box<[u32; 256]>, CopyError> {
     let mut raw = [0; FAN_OUT as usize];
-    file.read_exact_at(&mut raw, at)?;
+    bytes.read_exact_at(&mut raw, at)?;
     let mut fan_out = Box::new([0; 256]);
     for (value, bytes) in fan_out.iter_mut().zip(raw.chunks_exact(4)) {
         *value = number(bytes);
     }
     if !fan_out.is_sorted() {
-        return Err(CopyError::damaged(file, "its fan-out table is out of order"));
+        return Err(CopyError::damaged(bytes.file, "its fan-out table is out of order"));
     }
     Ok(fan_out)
 }
@@ -273,16 +305,16 @@ fn layout(file: &OpenFile, is_two: bool, count: u64) -> Result<Layout, CopyError
 }
 
 /// The offset an entry of version 2 means: itself, or a place in the table of large offsets.
-fn offset(file: &OpenFile, value: u32, large_table: u64, large: u64) -> Result<u64, CopyError> {
+fn offset(bytes: &Bytes<'_>, value: u32, large_table: u64, large: u64) -> Result<u64, CopyError> {
     if value & 0x8000_0000 == 0 {
         return Ok(u64::from(value));
     }
     let position = u64::from(value & 0x7fff_ffff);
     if position >= large {
-        return Err(CopyError::damaged(file, "an offset is outside its table"));
+        return Err(CopyError::damaged(bytes.file, "an offset is outside its table"));
     }
     let mut raw = [0; 8];
-    file.read_exact_at(&mut raw, large_table + position * 8)?;
+    bytes.read_exact_at(&mut raw, large_table + position * 8)?;
     Ok(u64::from_be_bytes(raw))
 }
 
