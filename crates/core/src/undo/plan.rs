@@ -67,6 +67,8 @@ pub struct TakeBackPlan {
     pub exact: Option<Box<Plan>>,
     /// What each of the chosen steps changed, as far as it is asked for.
     pub(crate) touched: BTreeMap<StepId, BTreeSet<RelPath>>,
+    /// Those of them that changed something else, too.
+    pub(crate) beyond: BTreeSet<StepId>,
     /// The checkpoints that were held when the present was looked at: see [`herma_worktree::held`].
     pub(crate) held: Vec<ObjectId>,
     /// The state all of this was worked out for.

@@ -105,15 +105,17 @@ impl Operation<'_> {
 
     /// What carrying this out takes back, for those that come after.
     fn undid_by(&self, plan: &TakeBackPlan) -> Result<Undid> {
-        let is_everywhere =
-            plan.asked.part() == RestoreOptions::default() && !plan.asked.file_by_file;
+        let is_everywhere = plan.asked.part() == RestoreOptions::default();
         let how = if plan.asked.since.is_some() { TakeBackAs::Restore } else { plan.asked.how };
-        let all = || self.steps_for(&self.load_history()?, &plan.asked.steps);
-        let mut steps = if is_everywhere { all()? } else { Vec::new() };
+        let mut steps = self.steps_for(&self.load_history()?, &plan.asked.steps)?;
         let chosen = plan.asked.steps.pick(&steps);
+        let within = |id: &StepId| plan.touched.contains_key(id) && !plan.beyond.contains(id);
+        let is_all_of_it =
+            |step: &Step| is_everywhere || plan.asked.keep.is_empty() && within(&step.id());
         steps.retain(|step| match how {
-            TakeBackAs::Restore => plan.steps.contains(&step.id()),
-            _ => chosen.contains(&step.handle),
+            _ if plan.asked.file_by_file => false,
+            TakeBackAs::Restore => is_everywhere && plan.steps.contains(&step.id()),
+            _ => chosen.contains(&step.handle) && is_all_of_it(step),
         });
         let outcomes = plan.outcomes();
         let extent = |step: &Step| outcomes.iter().find(|one| step.is(one.step)).map(|o| o.extent);
@@ -237,6 +239,7 @@ impl Operation<'_> {
             also_in: BTreeSet::new(),
             exact: None,
             touched: BTreeMap::new(),
+            beyond: BTreeSet::new(),
             held: Vec::new(),
             present: (present.tree, present.modes),
             seen: None,

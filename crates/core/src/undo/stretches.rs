@@ -50,13 +50,17 @@ impl Ground<'_> {
         let partly = sorted.others.iter().filter_map(partly);
         let line = &self.told.line;
         for stretch in runs.chain(partly).filter(|stretch| line.changes(*stretch)) {
-            let paths = self.changed_in(stretch, &plan.asked.paths)?;
-            for step in line.steps_in(stretch) {
-                if chosen.contains(&step) {
-                    let Some(step) = self.told.step(step) else { continue };
-                    let touched = plan.touched.entry(step.id()).or_default();
-                    touched.extend(paths.iter().cloned());
-                }
+            let asked = &plan.asked.paths;
+            let is_asked = |path: &RelPath| {
+                asked.is_empty() || asked.iter().any(|asked| path.starts_with(asked))
+            };
+            let (paths, beyond): (Vec<_>, Vec<_>) =
+                self.changed_in(stretch, &[])?.into_iter().partition(is_asked);
+            for step in line.steps_in(stretch).filter(|step| chosen.contains(step)) {
+                let Some(step) = self.told.step(step) else { continue };
+                let touched = plan.touched.entry(step.id()).or_default();
+                touched.extend(paths.iter().cloned());
+                plan.beyond.extend((!beyond.is_empty()).then(|| step.id()));
             }
         }
         Ok(())

@@ -204,7 +204,7 @@ pub struct Step {
 /// What one of Herma's own moves took back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undid {
-    /// The handles of the steps that it took back everywhere; none if it was about some files only.
+    /// The handles of the steps that it took back whole: not those that changed more than the files it was about.
     pub steps: Vec<u64>,
     /// Those of which something stays, because it is in conflict.
     #[serde(default)]
