@@ -25,7 +25,7 @@ pub(crate) struct Filters {
     /// Only what this session did
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only what changed this file, or something in this directory (can be repeated)
+    /// Only what changed this file or directory (can be repeated)
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<PathBuf>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct GlobalArgs {
     /// Act as if started in this directory
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub(crate) directory: Option<PathBuf>,
-    /// Take this directory as the project, without looking for one around it
+    /// Take this directory as the project
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) root: Option<PathBuf>,
     /// Where settings and checkpoints are kept [default: `$HERMES_HOME`, or `~/.hermes`]

@@ -19,10 +19,9 @@ use crate::terminal::{Label, Ui, time};
 
 /// Show who wrote each line of a file
 ///
-/// Shows the step that wrote it, its agent, turn and time, the line's number, and the line. `hand` is a person,
-/// or a program no agent started; `earlier` is older than the oldest checkpoint with the file; `unattributed` was
-/// written while several steps were under way. What a restore or undo brought back keeps its author. Explains the steps on
-/// stderr, with the beginning of their prompts.
+/// Shows step, agent, turn, time, line number and line. `hand` is a person, or a program no agent started; `earlier`
+/// is older than the oldest checkpoint with the file; `unattributed` was written while several steps were under way.
+/// What a restore or undo brought back keeps its author. The steps are explained on stderr.
 #[derive(Args, Debug)]
 pub(crate) struct BlameArgs {
     /// The file

@@ -14,17 +14,15 @@ use crate::settings::{Overrides, Problem};
 /// Saves the project before files change, shows what changed, and brings any state back.
 ///
 /// A CHECKPOINT is a number from `herma list`, which never changes; `13^`, the one before it; a name; a time (`1h`,
-/// `15:30`, `yesterday 18:00`, `2026-11-02`), for the state then; the beginning of an id, or `id:1234`; or `@-2` (two
-/// before the newest).
+/// `15:30`, `yesterday 18:00`, `2026-11-02`); the beginning of an id, or `id:1234`; or `@-2` (two before the newest).
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
 ///
-/// Environment: `HERMES_HOME` is where settings and checkpoints are, `HERMA_PAGER` or `PAGER` the pager;
-/// `NO_COLOR` turns colour off. `HERMA_CHECKPOINTS=off` or `on` decides whether an agent started with it is
-/// saved, whatever the settings say. `HERMES_CHECKPOINT_TIMEOUT` is how many seconds (10 to 60) a command waits
-/// for another one in the same project. With `HERMA_NO_BACKGROUND=1` a save near a limit of the store does not
-/// start `herma maintain`, which cleans up in the background. `herma run` sets `HERMA_STEP` and
+/// Environment: `HERMES_HOME` is where settings and checkpoints are, `HERMA_PAGER` or `PAGER` the pager; `NO_COLOR`
+/// turns colour off. `HERMA_CHECKPOINTS=off` or `on` overrides the settings for agents started with it.
+/// `HERMES_CHECKPOINT_TIMEOUT` is how many seconds (10 to 60) a command waits for another in the same project.
+/// `HERMA_NO_BACKGROUND=1` turns off cleaning in the background. `herma run` sets `HERMA_STEP` and
 /// `HERMA_STEP_PROJECT`: steps that begin meanwhile are part of it.
 #[derive(Parser, Debug)]
 #[command(name = "herma", version, max_term_width = 100, disable_help_subcommand = true)]
@@ -48,10 +46,10 @@ pub(crate) enum Command {
     /// Undo the last prompt or restore, or what is named
     ///
     /// Undoes the newest prompt with all its tool calls, or the newest restore, that is not undone yet; the next time
-    /// the one before it. With files: only in them, of the last prompt that changed them. With numbers, an agent, a
-    /// session, a turn or a time: what these steps did. Later steps and what was edited by hand stay. Where no steps are
-    /// known, it undoes what changed since the last checkpoint. The current state is saved first, and `herma redo` goes
-    /// forward again.
+    /// the one before it. With files: what the last prompt that changed them did to them. With numbers, an agent, a
+    /// session, a turn or a time: what these steps did. Later steps and hand edits stay. Where no steps are known,
+    /// undoes what changed since the last checkpoint. The current state is saved first; `herma redo` goes forward
+    /// again.
     Undo(going_back::undo::UndoArgs),
     /// Redo what `herma undo` undid
     Redo(going_back::undo::RedoArgs),

@@ -28,7 +28,7 @@ enum ConfigCommand {
         /// The setting, such as `checkpoints.max_snapshots`
         key: String,
     },
-    /// Change one setting; comments and layout of the file stay as they are
+    /// Change one setting; comments and layout of the file stay
     Set {
         /// The setting, such as `checkpoints.max_snapshots`
         key: String,
@@ -36,12 +36,12 @@ enum ConfigCommand {
         #[arg(value_name = "VALUE", allow_negative_numbers = true)]
         values: Vec<String>,
     },
-    /// Remove one setting from the file, so that its default applies; the rest stays as it is
+    /// Remove one setting from the file, so that its default applies
     Unset {
         /// The setting, such as `checkpoints.max_snapshots`
         key: String,
     },
-    /// Open the file in your editor, and say afterwards what is wrong with it
+    /// Open the file in your editor, then say what is wrong with it
     ///
     /// The editor is `$VISUAL`, else `$EDITOR`.
     Edit,

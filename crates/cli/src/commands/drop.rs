@@ -12,7 +12,7 @@ use crate::render::listing::{counted, ranges};
 
 /// Remove checkpoints for good
 ///
-/// Other checkpoints keep their numbers, ids and content. On a terminal, shows the checkpoints and asks first.
+/// Other checkpoints keep their numbers, ids and content. Asks first on a terminal.
 #[derive(Args, Debug)]
 pub(crate) struct DropArgs {
     /// A checkpoint, or a range of numbers such as 3-7 (can be repeated)

@@ -20,8 +20,8 @@ use crate::terminal::{Label, Ui, time, units};
 
 /// List every version of a file, newest first, with the step that made it
 ///
-/// Shows the first checkpoint with the version, its time, the author as in `herma blame`, what changed, lines
-/// added and removed, and the size. A file that moved is followed.
+/// Shows the first checkpoint with the version, its time, the author as in `herma blame`, what changed and the size.
+/// A file that moved is followed.
 #[derive(Args, Debug)]
 pub(crate) struct HistoryArgs {
     /// The file, which may be gone

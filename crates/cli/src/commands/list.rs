@@ -15,15 +15,15 @@ use crate::render::timeline::Now;
 
 /// Show what happened in this project, newest first: prompts, edits by hand, saves and restores
 ///
-/// Each row shows its number, when, who, what was asked, and how much changed. The tool calls of a prompt are folded under
-/// it: `-v` shows them, with ids, and every undo and redo. The first row is what is not saved yet.
+/// A row shows its number, when, who, what was asked, and how much changed. The first is what is not saved yet. `-v`
+/// adds the tool calls of each prompt, ids, and every undo and redo.
 #[derive(Args, Debug)]
 #[command(alias = "log")]
 pub(crate) struct ListArgs {
-    /// Show the tool calls of each prompt, and ids
+    /// Show tool calls, ids, undos and redos
     #[arg(short = 'v', long = "calls")]
     calls: bool,
-    /// Show at most this many; of older ones, only total losses are reported
+    /// Show at most this many (older checkpoints are not checked for damage)
     #[arg(short = 'n', long, value_name = "COUNT")]
     limit: Option<usize>,
     #[command(flatten)]

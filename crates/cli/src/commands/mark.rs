@@ -8,7 +8,7 @@ use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing::in_words;
 use crate::terminal::shown;
 
-/// Give a checkpoint a name; named checkpoints are never cleaned up
+/// Give a checkpoint a name, so that it is never cleaned up
 #[derive(Args, Debug)]
 pub(crate) struct NameArgs {
     /// The checkpoint

@@ -26,19 +26,19 @@ const FIRST: u64 = 1;
 
 /// Save the project as a checkpoint
 ///
-/// If nothing changed since the newest checkpoint, no new one is made and that one is named.
+/// If nothing changed since the newest checkpoint, names that one and makes none.
 #[derive(Args, Debug)]
 pub(crate) struct SaveArgs {
     /// Why, in your words
     #[arg(short, long, value_name = "REASON", default_value = Checkpoint::UNSAID)]
     message: OsString,
-    /// Give the checkpoint this name; named checkpoints are never cleaned up
+    /// Give the checkpoint this name, so that it is never cleaned up
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Read every file again, instead of trusting times and sizes
     #[arg(long)]
     rehash: bool,
-    /// Do not wait for the disk: a power cut within seconds may lose this checkpoint, never damage the store
+    /// Do not wait for the disk: a power cut within seconds may lose this checkpoint
     #[arg(long)]
     fast: bool,
     /// Wait this long for another herma to finish [default: 10]

@@ -17,8 +17,8 @@ pub(crate) fn cmd_markdown_help(ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What commands say about their options, and the first one that says it.
-type Told = HashMap<String, String>;
+/// What commands say about their options, the first one that says it, and the place of the option there.
+type Told = HashMap<String, (String, usize)>;
 
 /// The reference of all commands.
 fn reference() -> String {
@@ -59,25 +59,34 @@ fn describe(text: &mut String, told: &mut Told, command: &Command, name: &str, i
 
 /// Several options that an earlier command described in the same words are named, and that command is.
 fn describe_arguments(text: &mut String, told: &mut Told, arguments: &[&Arg], name: &str) {
-    let mut same: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut same: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
     let mut all = Vec::new();
     for argument in arguments {
         let described = described(argument);
         let known = argument.get_long().zip(told.get(&described));
-        if let Some((long, first)) = known {
-            same.entry(first.clone()).or_default().push(format!("`--{long}`"));
+        if let Some((long, (first, place))) = known {
+            same.entry(first.clone()).or_default().push((*place, format!("`--{long}`")));
         }
-        all.push((known.map(|(_, first)| first.clone()), described));
+        all.push((known.map(|(_, (first, _))| first.clone()), described));
     }
     same.retain(|_, options| options.len() > 1);
-    for (first, described) in all {
+    for (place, (first, described)) in all.into_iter().enumerate() {
         if !first.is_some_and(|first| same.contains_key(&first)) {
             let _ = writeln!(text, "* {described}");
-            told.entry(described).or_insert_with(|| name.to_owned());
+            told.entry(described).or_insert_with(|| (name.to_owned(), place));
         }
     }
     for (first, options) in same {
-        let _ = writeln!(text, "* {}: as for `{first}`", options.join(", "));
+        let _ = writeln!(text, "* {}: as for `{first}`", series(&options));
+    }
+}
+
+/// The options, or the first and the last of them where they follow each other in the other command, too.
+fn series(options: &[(usize, String)]) -> String {
+    let follow = options.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1);
+    match options {
+        [(_, first), .., (_, last)] if follow && options.len() > 3 => format!("{first} to {last}"),
+        _ => options.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -13,12 +13,11 @@ use crate::terminal::{Label, Ui, escape};
 
 /// Say whether a command could be undone, without running it
 ///
-/// The first line is the answer: `exact` (a checkpoint taken now saves every file the command can change, if any),
-/// `partial` (something is not covered) or `no` (nothing is). The lines after it name what is not covered, and
-/// why. What an unknown program does is never guessed.
+/// The first line is the answer: `exact` (a checkpoint taken now saves every file the command can change), `partial`
+/// (something is not covered) or `no` (nothing is). The lines after it name what is not covered, and why.
 ///
-/// Several words are a program and its arguments; a single one with blanks or operators is text for a shell, as
-/// with `--shell`.
+/// Several words are a program and its arguments; one with blanks or operators is text for a shell, as with
+/// `--shell`.
 ///
 /// Exit codes: 0 exact, 3 partial, 1 no.
 #[derive(Args, Debug)]

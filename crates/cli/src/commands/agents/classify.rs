@@ -13,9 +13,8 @@ use crate::terminal::{Ui, shown};
 
 /// Say whether a command only reads, or may change files
 ///
-/// Prints `reads-only` or `may-change`, and why. The command is parsed, not run: it only reads if all of it is
-/// understood and every program in it is known to change nothing. Give it as to `herma can-undo`, which says
-/// more, about one project.
+/// Prints `reads-only` or `may-change`, and why, without running it. It only reads if all of it is understood and
+/// every program in it is known to change nothing. Give it as to `herma can-undo`.
 ///
 /// Exit codes: 0 reads only, 1 may change files.
 #[derive(Args, Debug)]

@@ -5,8 +5,7 @@ use clap::Args;
 /// Save before an agent changes files; called by agents after `herma install`
 ///
 /// Reads what the agent sends on stdin, prints nothing (to Cursor: `{}`) and always exits 0, so that no agent is
-/// blocked. Each call that may change files is logged in `herma/hooks/hook.log` in the home; `herma doctor` says
-/// when an agent last called.
+/// blocked.
 #[derive(Args, Debug)]
 pub(crate) struct HookArgs {
     /// The agent whose hook it is

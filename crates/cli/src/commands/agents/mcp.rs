@@ -9,18 +9,14 @@ use crate::command_error::{CommandError, Kind};
 
 /// Offer agents and programs tools to look at checkpoints and go back, as an MCP server
 ///
-/// Speaks the Model Context Protocol (JSON-RPC 2.0, one message a line) on stdin and stdout, or on a socket that
-/// only you can reach; docs/AGENTS.md lists the tools. Agents start it: `claude mcp add herma -- herma mcp`. Ends
-/// with stdin or SIGTERM; what runs is finished first.
-///
-/// Tools act on the project they are given, else on the one around the starting directory (on a socket: of `-C`
-/// or `--root`).
+/// Speaks MCP on stdin and stdout, or on a socket that only you can reach; docs/AGENTS.md lists the tools. Agents
+/// start it: `claude mcp add herma -- herma mcp`.
 #[derive(Args, Debug)]
 pub(crate) struct McpArgs {
-    /// Listen on a socket at this path instead, in a directory that only you can write to
+    /// Listen on a socket at this path, in a directory that only you can write to
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Offer every tool: also steps, turns, conversations and cleaning, for editors, gateways and other programs
+    /// Offer every tool: also steps, turns, conversations and cleaning
     #[arg(long)]
     pub(crate) all_tools: bool,
 }

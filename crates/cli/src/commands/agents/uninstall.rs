@@ -8,7 +8,7 @@ use super::install::report::Done;
 use super::install::{HowArgs, agent_parser, places, report};
 use crate::command_env::{CommandEnv, Outcome, Result};
 
-/// Tell agents to stop calling Herma
+/// Make agents stop calling Herma
 ///
 /// Removes what `herma install` added and nothing else. Checkpoints stay.
 #[derive(Args, Debug)]

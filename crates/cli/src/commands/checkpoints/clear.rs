@@ -14,8 +14,7 @@ use crate::terminal::{escape, shown, size};
 
 /// Delete all checkpoints of all projects
 ///
-/// Deletes the store, legacy archives and version 1 repositories. Resume records and whatever else is beside the
-/// store stay, and are named.
+/// Deletes the store, legacy archives and version 1 repositories. Other files stay, and are named.
 #[derive(Args, Debug)]
 pub(super) struct ClearArgs {
     /// Do not ask

@@ -11,11 +11,11 @@ use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::lazy_object;
 use crate::terminal::size;
 
-/// Free what no checkpoint needs, and pack the rest tightly
+/// Free what no checkpoint needs, and pack the rest
 ///
 /// Drops no checkpoint, and may run while others save. What it removes stays in the trash for an hour, from where
-/// `herma checkpoints repair` can bring it back; when space is short it is deleted at once. Exits 12 when damage
-/// keeps it from removing anything.
+/// `herma checkpoints repair` can bring it back, unless space is short. Exits 12 when damage keeps it from removing
+/// anything.
 #[derive(Args, Debug)]
 pub(super) struct GcArgs {
     /// Delete what is in the trash now, instead of after an hour

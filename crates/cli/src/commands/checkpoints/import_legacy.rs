@@ -14,11 +14,10 @@ use crate::terminal::shown;
 
 /// Import the history of repositories from before the single store
 ///
-/// Reads the repositories in legacy archives and beside the store, and changes none of them. What the store has
-/// already is skipped. The usual limits apply to what is imported unless it is pinned.
+/// Only reads the repositories in legacy archives and beside the store. What the store has already is skipped.
 #[derive(Args, Debug)]
 pub(super) struct ImportLegacyArgs {
-    /// Pin what is imported, so that no cleaning removes it
+    /// Pin what is imported, so that no limit removes it
     #[arg(long)]
     pin: bool,
 }

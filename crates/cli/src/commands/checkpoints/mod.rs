@@ -21,7 +21,7 @@ use crate::terminal::shown;
 
 /// Look after the store: what it holds, what it costs, cleaning and checking
 ///
-/// Without a command, shows the status. The store holds the checkpoints of all projects.
+/// Without a command, shows the status.
 #[derive(Args, Debug)]
 pub(crate) struct CheckpointsArgs {
     #[command(subcommand)]
@@ -40,9 +40,9 @@ enum CheckpointsCommand {
     Verify(verify::VerifyArgs),
     /// Repair what is damaged, as far as possible
     ///
-    /// Loses nothing: what is replaced is set aside in the store. Rebuilds missing and damaged indexes, refs and
-    /// records, saves what is whole in damaged packs, brings packs back from the trash, and stores again what was
-    /// lost and projects on disk still have. Exits 12 when something stays damaged, and names it.
+    /// Rebuilds indexes, refs and records, saves what is whole in damaged packs, brings packs back from the trash,
+    /// and stores again what was lost and projects on disk still have. What is replaced is set aside in the store.
+    /// Exits 12 when something stays damaged, and names it.
     Repair,
 }
 

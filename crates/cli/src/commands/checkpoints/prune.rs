@@ -18,14 +18,12 @@ const WOULD_REMOVE: &str = "What `herma checkpoints prune` would remove with the
 
 /// Delete checkpoints beyond the limits and free the space
 ///
-/// Pinned and named checkpoints stay, and the newest of every project that was not deleted. What goes is shown
-/// first. Asks about deleted projects on a terminal; without one, and without `--force`, they are kept and named.
-/// Limits not given here are those of the settings; a project for which a program asked for more checkpoints
-/// keeps more.
+/// Pinned and named checkpoints stay, and the newest of every project that was not deleted. What goes is shown first.
+/// Asks about deleted projects on a terminal; elsewhere they stay without `--force`. Limits not given here are those
+/// of the settings; a project for which a program asked for more checkpoints keeps more.
 #[derive(Args, Debug)]
 pub(super) struct PruneArgs {
-    /// Days without a save after which a project loses its older checkpoints; with 0 or less nothing goes by age
-    /// [default: 30]
+    /// Days without a save after which a project keeps only its newest; 0: nothing goes by age [default: 30]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     retention_days: Option<i64>,
     /// Megabytes the store may have; 0 is no limit [default: 500]
@@ -37,7 +35,7 @@ pub(super) struct PruneArgs {
     /// Keep the checkpoints of projects that were deleted
     #[arg(long)]
     keep_orphans: bool,
-    /// Show what would go, and change nothing
+    /// Only show what would go
     #[arg(long)]
     dry_run: bool,
     /// Do not ask

@@ -25,9 +25,8 @@ const WORKDIR: usize = 60;
 
 /// Show what the store holds and what it costs
 ///
-/// STATE is `live`, `orphan` (deleted), `away` (missing, but nothing proves that it was deleted: its volume may
-/// not be mounted) or `unknown` (the store does not know where it was). SIZE is what only that project's
-/// checkpoints hold.
+/// STATE is `live`, `orphan` (deleted), `away` (missing, but not proven deleted: its volume may not be mounted) or
+/// `unknown` (nobody knows where it was). SIZE is what only that project's checkpoints hold.
 #[derive(Args, Debug, Default)]
 pub(super) struct StatusArgs {
     /// Show at most this many projects [default: 20]

@@ -14,8 +14,7 @@ use crate::terminal::{escape, size};
 
 /// Check that every checkpoint can be brought back, and name what cannot
 ///
-/// Reads every commit and directory and looks up every file. Exits 12 when something is damaged; what is not
-/// named is whole.
+/// Reads every commit and directory and looks up every file. Exits 12 when something is damaged; what is not named is whole.
 #[derive(Args, Debug)]
 pub(super) struct VerifyArgs {
     /// Read every file and compare it with its hash

@@ -22,11 +22,11 @@ use crate::terminal::Ui;
 
 /// Show what changed since a checkpoint, or between two
 ///
-/// Without a checkpoint: from the newest one to the files as they are now. With one: from it to now. Put `--`
-/// before a path that looks like a checkpoint.
+/// Without a checkpoint: from the newest to the files as they are now. With one: from it to now. Put `--` before a
+/// path that looks like a checkpoint.
 ///
-/// With `--session`, `--turn`, `--step` or `--agent`: only what these steps changed, without the edits of people
-/// and other steps.
+/// With `--session`, `--turn`, `--step` or `--agent`: only what these steps changed, without hand edits and other
+/// steps.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("form"))]
 pub(crate) struct DiffArgs {
@@ -45,7 +45,7 @@ pub(crate) struct DiffArgs {
     /// Print names, and whether added (A), deleted (D), modified (M), changed in type (T) or renamed (R)
     #[arg(long, group = "form")]
     name_status: bool,
-    /// Carry the content of binary files, so that the patch can be applied
+    /// Include the content of binary files, for `git apply`
     #[arg(long)]
     binary: bool,
     /// Show a renamed file as one deleted and one added

@@ -17,15 +17,13 @@ use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint
 ///
-/// Undoes what agents did since the checkpoint and keeps what was edited by hand. With `--all`, or where no steps
-/// are known, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a checkpoint, an agent, a session, a turn or a time says what to
-/// undo.
+/// Undoes what agents did since the checkpoint and keeps what was edited by hand; with `--all`, or where no steps are
+/// known, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a
+/// checkpoint, an agent, a session, a turn or a time says what to undo.
 ///
-/// The current state is saved first, so `herma undo` reverses this command. Files that are in no checkpoint
-/// (excluded, ignored, too large) are never overwritten or deleted.
-///
-/// A path that did not exist then is removed. One that the checkpoint left out is named with the reason: exits 3
-/// if others were restored, 10 if the checkpoint holds none of them.
+/// The current state is saved first, so `herma undo` undoes this command. Files that are in no checkpoint are never
+/// overwritten or deleted. A path that did not exist then is removed. One that the checkpoint left out is named with
+/// the reason: exits 3 if others were restored, 10 if none was.
 #[derive(Args, Debug)]
 #[command(visible_alias = "rollback")]
 pub(crate) struct RestoreArgs {
@@ -41,7 +39,7 @@ pub(crate) struct RestoreArgs {
     /// Leave this file or directory as it is (can be repeated)
     #[arg(long, value_name = "PATH")]
     keep: Vec<PathBuf>,
-    /// Print what would be done, and do nothing
+    /// Only print what would be done
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Undo everything that changed since, whoever changed it
@@ -54,7 +52,7 @@ pub(crate) struct RestoreArgs {
     /// Also rewind the conversation of the checkpoint's session
     #[arg(long, requires = "checkpoint", conflicts_with = "paths")]
     with_transcript: bool,
-    /// Finish a restore that was interrupted
+    /// Finish an interrupted restore
     #[arg(
         long = "continue",
         conflicts_with_all = [

@@ -25,7 +25,7 @@ use crate::transcript::{Conversation, Following};
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// What to undo: a change by its number, a range such as 13-15, or a file
+    /// A change by its number, a range such as 13-15, or a file
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
     /// Only in these files and directories
@@ -35,7 +35,7 @@ pub(crate) struct UndoArgs {
     choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
-    /// The last prompt that changed something, as where nothing is said; with --session the last one of that session
+    /// The last prompt that changed something (the default); with --session, of that session
     #[arg(long, conflicts_with_all = ["only_agent", "turn", "since"])]
     last_prompt: bool,
     /// Of a range also what a person or Herma did
@@ -50,7 +50,7 @@ pub(crate) struct UndoArgs {
     /// Do not ask before something old is undone
     #[arg(short, long)]
     yes: bool,
-    /// Print what would be done, and do nothing
+    /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
     /// End each record with NUL: the action or `keep`, a tab, the path
@@ -61,7 +61,7 @@ pub(crate) struct UndoArgs {
 /// The arguments of `herma redo`.
 #[derive(Args, Debug)]
 pub(crate) struct RedoArgs {
-    /// Print what would be done, and do nothing
+    /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
     /// End each record with NUL: the action or `keep`, a tab, the path

@@ -13,14 +13,14 @@ use crate::terminal::shown;
 
 /// Remove records that are out of date
 ///
-/// Records of completed tasks go after a day, others after a week; those without a time stay. Files that are
-/// damaged or no records are moved to `checkpoints/set-aside` and named.
+/// Records of completed tasks go after a day, others after a week; those without a time stay. Damaged and foreign
+/// files are moved to `checkpoints/set-aside` and named.
 #[derive(Args, Debug)]
 pub(super) struct GcArgs {
     /// Keep records of unfinished tasks this many days
     #[arg(long, value_name = "DAYS", default_value_t = gc::DEFAULT_DAYS)]
     days: u32,
-    /// Print what would be done, and do nothing
+    /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
 }

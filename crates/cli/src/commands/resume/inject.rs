@@ -13,8 +13,8 @@ use crate::render::json::lazy_object;
 
 /// Print what a session should know of the one it continues
 ///
-/// Prints the record of the nearest earlier session, at most five back, as at most 4,000 characters of text for a
-/// prompt; nothing if there is none, or its task is completed.
+/// Prints the record of the nearest earlier session, at most five back, as text for a prompt of at most 4,000
+/// characters; nothing if there is none or its task is completed.
 #[derive(Args, Debug)]
 pub(super) struct InjectArgs {
     /// The session that continues

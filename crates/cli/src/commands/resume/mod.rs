@@ -14,9 +14,8 @@ use crate::render::json::lazy_object;
 
 /// Keep what a session was doing, for the session that continues it
 ///
-/// A resume record holds the task, its steps, decisions and open questions, so that the task survives a
-/// conversation that is compacted or started anew. Records are files in the home, `checkpoints/SESSION.yaml`,
-/// which Hermes uses as well.
+/// A resume record holds the task, its steps, decisions and open questions, which so survive their conversation.
+/// Records are `checkpoints/SESSION.yaml` in the home, which Hermes uses as well.
 #[derive(Args, Debug)]
 pub(crate) struct ResumeArgs {
     #[command(subcommand)]
@@ -27,8 +26,8 @@ pub(crate) struct ResumeArgs {
 enum ResumeCommand {
     /// Write the record of a session, replacing the one before
     ///
-    /// Adds facts about the project: directory, git branch, last commit, newest checkpoint, and the files changed
-    /// since the session's first checkpoint.
+    /// Adds facts: directory, git branch, last commit, newest checkpoint, and the files changed since the session's
+    /// first checkpoint.
     Save(write::WriteArgs),
     /// Update the record of a session
     ///

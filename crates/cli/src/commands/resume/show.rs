@@ -23,8 +23,7 @@ pub(super) struct ShowArgs {
 
 /// List the sessions that have a record
 ///
-/// Shows the session, its status, how many steps are completed, the time of the last update, and the task. Exits
-/// 3 when files cannot be used, and names them.
+/// Shows session, status, completed steps, last update and task. Exits 3 when files cannot be used, and names them.
 #[derive(Args, Debug)]
 pub(super) struct ListArgs {
     /// End each record with NUL; fields separated by tabs: session, status, completed steps, steps, seconds since

@@ -15,15 +15,15 @@ use crate::terminal::{shown, size};
 
 /// Move ended sessions out of the database into files
 ///
-/// Each goes to `sessions/archive/<id>.jsonl.gz` with its messages and files, which is read back and compared
-/// before the session is deleted. Where the database can mark sessions as archived, they are marked and stay.
+/// Each goes to `sessions/archive/<id>.jsonl.gz` with its messages and files, and is deleted once that was read back
+/// and compared. Where the database can mark sessions as archived, they are marked and stay.
 #[derive(Args, Debug)]
 pub(super) struct ArchiveArgs {
     /// Only this session
     session: Option<String>,
     #[command(flatten)]
     filters: FilterArgs,
-    /// Show what would be archived, and change nothing
+    /// Only show what would be archived
     #[arg(long)]
     dry_run: bool,
     /// Do not ask

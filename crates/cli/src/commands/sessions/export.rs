@@ -16,9 +16,9 @@ use crate::render::json::{PathJson, lazy_object};
 use crate::render::listing::counted;
 use crate::terminal::shown;
 
-/// Write sessions as JSON, one with all its messages per line
+/// Write sessions as JSON, one per line with all its messages
 ///
-/// The file is replaced only when all is written. The database itself is refused.
+/// The file is replaced only when all is written.
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
     /// The file; `-` is stdout

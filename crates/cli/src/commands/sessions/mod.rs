@@ -21,9 +21,9 @@ use crate::terminal::{escape, shown, time};
 
 /// Look at the sessions of an agent, and delete old ones
 ///
-/// Without a command, lists them. A SESSION is an id or its unique beginning. Reads and writes Hermes's
-/// `state.db` up to schema version 26; a newer one is only read. Exits 10 when there is no database or no such
-/// session, 1 when a question was answered with no.
+/// Without a command, lists them. A SESSION is an id or its unique beginning. Works on Hermes's `state.db` up to
+/// schema version 26; a newer one is only read. Exits 10 when there is no database or no such session, 1 when a
+/// question was answered with no.
 #[derive(Args, Debug)]
 pub(crate) struct SessionsArgs {
     #[command(subcommand)]

@@ -24,9 +24,9 @@ const DAY: f64 = 86_400.0;
 
 /// Delete ended sessions without recent activity, with their messages and files
 ///
-/// Without `--older-than`, `--newer-than`, `--before` or `--after`, those go that had no activity for 90 days, in
-/// the database or in their files. Active sessions are never touched; `--reap` ends those of dead processes: no
-/// activity for a week, and not listed by the gateway. Sessions that came out of deleted ones stay.
+/// Without a filter of time, those go that had no activity for 90 days, in the database or in their files. Active
+/// sessions are never touched; `--reap` ends those of dead processes: no activity for a week, and not listed by the
+/// gateway.
 #[derive(Args, Debug)]
 pub(super) struct PruneArgs {
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct PruneArgs {
     /// Remove files of sessions that are not in the database
     #[arg(long)]
     orphan_files: bool,
-    /// Show what would go, and change nothing
+    /// Only show what would go
     #[arg(long)]
     dry_run: bool,
     /// Do not ask

@@ -13,9 +13,8 @@ use crate::render::step_report::step_json;
 
 /// List what agents did in this project, one tool call each, newest first
 ///
-/// Shows number, time, agent, tool, the command, files or prompt, and how much changed. A step that "overlaps"
-/// others was under way at the same time: what changed then cannot be attributed to one of them. Restores, undos
-/// and redos are listed too.
+/// Shows number, time, agent, tool, the command, files or prompt, and how much changed; restores, undos and redos
+/// too. What changed while a step "overlaps" others cannot be attributed to one of them.
 #[derive(Args, Debug)]
 pub(crate) struct StepsArgs {
     #[command(flatten)]

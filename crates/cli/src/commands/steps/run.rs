@@ -27,15 +27,12 @@ const NOT_RUNNABLE: u8 = 126;
 
 /// Run a command, and know afterwards what it changed
 ///
-/// Saves the project before and after the command, and says what changed and how to undo it. Terminal and exit
-/// code are the command's (128 plus the signal that ended it; 127 not found, 126 not runnable). Nothing is locked
-/// meanwhile, and steps that begin meanwhile are part of it.
-///
-/// If the project cannot be saved first, the command is not run. With `--json`, the object is the last line on
-/// stdout.
+/// Saves the project before and after, and says what changed and how to undo it. Terminal and exit code are the
+/// command's (128 plus the signal that ended it; 127 not found, 126 not runnable). Steps that begin meanwhile are
+/// part of it.
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Give the checkpoint before it this name; named checkpoints are never cleaned up
+    /// Give the checkpoint before it this name, so that it is never cleaned up
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Whose work it is [default: the name of the program]

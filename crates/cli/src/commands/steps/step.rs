@@ -16,8 +16,7 @@ use crate::transcript;
 
 /// Mark the beginning or end of a tool call
 ///
-/// The project is saved at both ends; the difference is what the call did. Each may be reported by its own process.
-/// `herma run` does both for a command.
+/// The project is saved at both ends; the difference is what the call did. `herma run` does both for a command.
 #[derive(Args, Debug)]
 pub(crate) struct StepArgs {
     #[command(subcommand)]
@@ -45,19 +44,19 @@ struct BeginArgs {
     /// The tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// The agent's own id of the call, by which `herma step end` finds it again
+    /// The agent's own id of the call
     #[arg(long, value_name = "ID")]
     call: Option<String>,
     /// The command line the tool runs
     #[arg(long, value_name = "TEXT")]
     command: Option<String>,
-    /// The prompt that led to it; its beginning is remembered
+    /// The prompt that led to it; its beginning is kept
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
     /// A file the tool names (can be repeated)
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The open step this one is part of [default: `$HERMA_STEP`, which `herma run` sets]
+    /// The open step this one is part of [default: `$HERMA_STEP`]
     #[arg(long, value_name = "HANDLE", value_parser = parse_handle)]
     within: Option<u64>,
 }
@@ -73,7 +72,7 @@ struct EndArgs {
     /// The agent's own id of the call, instead of the handle
     #[arg(long, value_name = "ID", conflicts_with = "handle")]
     call: Option<String>,
-    /// Only note that it is over: it goes on in the background, or nobody knows how it ended
+    /// It goes on in the background, or nobody knows how it ended
     #[arg(long)]
     unknown: bool,
 }

@@ -11,8 +11,7 @@ use crate::render::json::{Serialize, lazy_object, object, project_json};
 
 /// Mark the beginning or end of a turn: a prompt and what follows
 ///
-/// Steps that begin later in the session belong to the turn, whichever process reports them. Its open tool
-/// calls are over, too, with an unknown end.
+/// Steps that begin later in the session belong to the turn. When it ends, its open tool calls end too, as `unknown`.
 #[derive(Args, Debug)]
 pub(crate) struct TurnArgs {
     #[command(subcommand)]
@@ -37,7 +36,7 @@ struct BeginArgs {
     /// What the agent calls the turn [default: its number in the session]
     #[arg(long, value_name = "ID")]
     turn: Option<String>,
-    /// The prompt; its beginning is remembered
+    /// The prompt; its beginning is kept
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
 }

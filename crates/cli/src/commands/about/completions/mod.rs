@@ -25,8 +25,7 @@ const SHELLS: Shells<'static> =
 
 /// Print the line for a shell's start file that lets Tab complete
 ///
-/// For bash: `herma completions bash >> ~/.bashrc`. Completes commands, options, checkpoints, steps, names, sessions, agents,
-/// settings, and paths in a checkpoint.
+/// For bash: `herma completions bash >> ~/.bashrc`
 #[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -19,13 +19,13 @@ use crate::terminal::{Label, escape};
 
 /// Check the project, the store and the settings
 ///
-/// Exits 0 when all is well, 1 when something is wrong, 3 when something waits for a decision, such as an
-/// interrupted restore. Changes nothing, except with `--adopt`.
+/// Exits 0 when all is well, 1 when something is wrong, 3 when something waits for a decision, such as an interrupted
+/// restore.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Reconnect this directory with the checkpoints of a project that was moved or renamed
+    /// Reconnect this directory with the checkpoints of a moved project
     ///
-    /// Without an id, the one project that is gone and looks like this one.
+    /// Without an id, those of the one that is gone and looks like this one.
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(
         clippy::option_option,

@@ -17,7 +17,7 @@ use crate::terminal::{Ui, escape};
 
 /// Explain a command or a topic
 ///
-/// The topics: checkpoints, undo, agents, retention, store. `herma help config set` explains a command below another.
+/// The topics: checkpoints, undo, agents, retention, store.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
     /// The command or topic [default: all commands]

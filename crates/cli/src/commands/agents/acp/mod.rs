@@ -30,12 +30,11 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Proxy an ACP agent, saving before it works
 ///
-/// Goes in front of the agent's command in the editor's settings. Everything passes through unchanged; the
-/// session's project is saved before a prompt reaches the agent, and before the editor hears that the agent wants
-/// to write a file, run a command or be permitted something. A save that fails or takes too long is reported on
-/// stderr and holds nothing up.
+/// Goes in front of the agent's command in the editor's settings. Everything passes through unchanged; the project is
+/// saved before a prompt reaches the agent, and before the editor learns that the agent wants to write a file, run a
+/// command or be permitted something. A save that fails or takes too long is reported on stderr and holds nothing up.
 ///
-/// The exit code is the agent's. `checkpoints.enabled: false` in the settings turns the saves off.
+/// The exit code is the agent's.
 #[derive(Args, Debug)]
 pub(crate) struct AcpArgs {
     /// Whose work it is [default: the name of the program]

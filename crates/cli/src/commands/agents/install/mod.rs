@@ -26,11 +26,10 @@ use self::report::Done;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::environment::{agent_places, own_program};
 
-/// Tell agents to call Herma, so that what they do can be undone
+/// Make agents call Herma, so that what they do can be undone
 ///
-/// Without a name, shows the agents found on this machine and which files would change, and asks which to connect.
-/// Edits the user's configuration as little as possible, and keeps a copy beside it (`NAME.herma-backup`);
-/// `herma uninstall` restores it to the byte.
+/// Without a name, shows which agents it found and which files would change, and asks which to connect. Keeps a copy
+/// of each configuration it edits (`NAME.herma-backup`); `herma uninstall` restores it to the byte.
 #[derive(Args, Debug)]
 pub(crate) struct InstallArgs {
     /// The agents
@@ -55,7 +54,7 @@ pub(crate) struct HowArgs {
     /// For the project around this directory only
     #[arg(long)]
     project: bool,
-    /// Print what would change, and change nothing
+    /// Only print what would change
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

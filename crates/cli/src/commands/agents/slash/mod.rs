@@ -25,16 +25,12 @@ use crate::terminal::{Ui, shown};
 
 /// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
 ///
-/// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N [FILE...]` restores one, or only
-/// these files (`--all`: hand edits go, too); `/rollback diff N` shows what changed since; `/rollback undo` and
-/// `/rollback redo` undo and redo the last restore. `/diff`, `/diff N` and `/diff session` show differences. N is
-/// the place of a checkpoint in that list, 1 being the newest, or its id or name.
+/// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N [FILE...]` restores one, or only these
+/// files (`--all`: hand edits go, too); `/rollback diff N` shows what changed since; `/rollback undo` and `/rollback
+/// redo` undo and redo the last restore. `/diff`, `/diff N` and `/diff session` show differences. N is a place in
+/// that list (1 is the newest), an id or a name.
 ///
-/// In chats, names, reasons and contents are shown as code, and the message is cut to what the platform takes:
-/// telegram 4096 (HTML), discord 2000 (Markdown), slack 3000 (mrkdwn).
-///
-/// Exit codes: 0 answered, also if there is nothing to go back to; 3 restored, but something was left out (it is
-/// named); 1 failed, and the message says why.
+/// Exit codes: 0 answered; 3 restored, but something was left out (it is named); 1 failed.
 #[derive(Args, Debug)]
 pub(crate) struct SlashArgs {
     /// What was typed
@@ -42,7 +38,8 @@ pub(crate) struct SlashArgs {
     /// Where the message is shown
     #[arg(long, value_name = "NAME", value_parser = platform_parser(), default_value = "cli")]
     platform: Platform,
-    /// The directory of the project [default: `-C DIR`, to which it is relative, `$TERMINAL_CWD`, `$MESSAGING_CWD`, or the present one]
+    /// The directory of the project, relative to that of `-C` [default: that of `-C`, `$TERMINAL_CWD`,
+    /// `$MESSAGING_CWD`, or the present one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// The session `/diff session` is about [default: everything since the oldest checkpoint]

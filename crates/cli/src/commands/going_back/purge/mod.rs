@@ -17,14 +17,13 @@ use crate::transcript::Following;
 
 /// Remove a leaked file from every checkpoint, for good
 ///
-/// Rewrites every checkpoint of this project that has the file or directory, and removes its content from the
-/// store. Numbers, names, pins and times stay; ids change, also of later checkpoints. The file itself, if it
-/// still exists, is not touched, nor will a restore touch it; the next save saves it again unless `.hermaignore`
-/// leaves it out.
+/// Rewrites every checkpoint of this project that has the file or directory, and removes its content from the store.
+/// Numbers, names, pins and times stay; ids change, also of later checkpoints. The file itself is not touched, now or
+/// by a restore; the next save saves it again unless `.hermaignore` leaves it out.
 ///
-/// The same content at other paths is named, and stays without `--copies` or `--everywhere`. Nothing brings back
-/// what was purged. Not searched: reasons and names of checkpoints, prompts and command lines of steps, resume
-/// records, backups of the store. Exits 10 if the path was nowhere.
+/// The same content at other paths is named, and stays without `--copies` or `--everywhere`. Nothing brings back what
+/// was purged. Not searched: reasons, names, prompts, command lines, resume records, backups of the store. Exits 10
+/// if the path was nowhere.
 #[derive(Args, Debug)]
 pub(crate) struct PurgeArgs {
     /// The files and directories
@@ -36,7 +35,7 @@ pub(crate) struct PurgeArgs {
     /// Also remove the same content from all other projects
     #[arg(long)]
     everywhere: bool,
-    /// Print what would be removed, and remove nothing
+    /// Only print what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
