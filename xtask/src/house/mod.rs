@@ -4,6 +4,7 @@
 //! which lines are the product's, [`size`] counts them, [`layout`] holds the crates against the drawing in docs/ARCHITECTURE.md, and
 //! [`modules`] finds the modules of a crate that need each other in a circle.
 
+mod documents;
 pub mod layout;
 mod modules;
 pub mod size;

@@ -1,4 +1,4 @@
-//! `cargo xtask size`: how much there is of the product, and that it does not grow.
+//! `cargo xtask size`: how much there is of the product and its documents, and that it does not grow.
 //!
 //! Counts are of product code (see [`source`]), without `testkit` and `xtask`, which are shown apart. The table stands at the end of
 //! docs/ARCHITECTURE.md; `--check` writes nothing, and fails on a limit that is exceeded or a table that tells something else.
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::source::Crate;
-use super::{ARCHITECTURE, between, read, source};
+use super::{ARCHITECTURE, between, documents, read, source};
 use crate::{Result, workspace};
 
 /// What may not be exceeded.
@@ -49,6 +49,7 @@ pub fn run(args: &[String]) -> Result<()> {
         [option] if option == "--check" => {
             let mut wrong = exceeded(&sizes, &LIMITS);
             wrong.extend(outdated(written, &sizes));
+            wrong.extend(documents::exceeded(&root)?);
             if wrong.is_empty() {
                 return Ok(());
             }
