@@ -1,6 +1,7 @@
 //! What every command works with: the engine, the settings, the terminal, and the project around it.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ pub(crate) use crate::command_error::{
 };
 use crate::conversations::pending::unfinished;
 use crate::environment::{Environment, OuterStep, SystemClock, time_zone};
+use crate::here;
 use crate::options::GlobalArgs;
 use crate::settings::{Loaded, Overrides};
 use crate::terminal::ui::Ui;
@@ -143,7 +145,7 @@ impl CommandEnv {
     }
 
     /// The step of this project under whose command we run, if we do.
-    pub(crate) fn outer_step(&self, project: &Project) -> Option<u64> {
+    pub(crate) fn outer_step(&self, project: &Project) -> Option<i64> {
         let outer = self.outer_step.as_ref()?;
         if outer.project != project.id().as_str() {
             return None;
@@ -203,7 +205,19 @@ impl CommandEnv {
                 None => self.engine.find_root(&self.directory)?,
             },
         };
-        Ok(self.engine.project(&root)?)
+        let project = self.engine.project(&root)?;
+        self.stand_in(&project);
+        Ok(project)
+    }
+
+    /// Paths of this project are named as from the present directory, unless a program reads.
+    fn stand_in(&self, project: &Project) {
+        let directory = match project.rel_path(&self.directory) {
+            _ if self.ui.json => project.root().to_owned(),
+            Ok(inside) => project.root().join(OsStr::from_bytes(inside.as_bytes())),
+            Err(_) => self.directory.clone(),
+        };
+        here::stand(project.root(), &directory);
     }
 
     /// The checkpoint a person named. Where a time chose it, says which it is.
@@ -247,7 +261,22 @@ impl CommandEnv {
 /// The checkpoint a person named, without a word about it.
 pub(crate) fn find(project: &Project, text: &str) -> Result<Checkpoint> {
     let spec = Spec::parse(text).map_err(Error::from)?;
-    Ok(project.find(&spec)?)
+    project.find(&spec).map_err(|error| with_oldest(project, error))
+}
+
+/// Says how far back a project goes, where somebody wanted to go further.
+pub(crate) fn with_oldest(project: &Project, error: Error) -> CommandError {
+    let Error::NothingThatOld { text } = &error else { return error.into() };
+    let written = shown(text);
+    let oldest = project.timeline().ok().and_then(|all| all.last().cloned());
+    let mut error = CommandError::from(error);
+    if let Some(oldest) = oldest {
+        let (number, when) = (oldest.number, time::local(oldest.time));
+        error.hints = vec![format!(
+            "The oldest state is checkpoint {number}, of {when}: write `{number}` instead of `{written}`."
+        )];
+    }
+    error
 }
 
 /// Refuses a home that is something else, or would be below it.

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use herma_core::error::ErrorKind;
-use herma_core::restore::RestoreError;
+use herma_core::restore::{Kept, RestoreError};
 use herma_core::types::address::BadSpec;
 use herma_core::{AuthorshipError, Error, RelPath};
 use herma_diff::DiffError;
@@ -17,6 +17,8 @@ use herma_sessions::resume::ResumeError;
 use herma_store::StoreError;
 use herma_store::path::escape;
 use serde::Serialize;
+
+use crate::here;
 
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
@@ -131,6 +133,12 @@ impl CommandError {
         self
     }
 
+    /// Says what to type next, and nothing else of that.
+    #[must_use]
+    pub(crate) fn with_only_hint(self, hint: impl Into<String>) -> Self {
+        Self { hints: vec![hint.into()], ..self }
+    }
+
     /// Says what state things are in, unless that is known better already.
     #[must_use]
     pub(crate) fn with_state(mut self, state: impl Into<String>) -> Self {
@@ -167,12 +175,28 @@ impl From<Error> for CommandError {
             ErrorKind::Failed => Kind::Failed,
         };
         let mut new = Self::from_error(kind, &error);
+        new.message = from_here(&error).unwrap_or(new.message);
         new.without_checkpoints = match &error {
             Error::NoCheckpoints { root } => Some(root.as_path().into()),
             Error::Root(refused) => refused.directory().map(Into::into),
             _ => None,
         };
         explain(new, &error)
+    }
+}
+
+/// An error about files that can be typed, with their paths as from the present directory.
+fn from_here(error: &Error) -> Option<String> {
+    let words =
+        |kept: &Kept| format!("{} cannot be brought back: {}", here::path(&kept.path), kept.why);
+    match error {
+        Error::PathUnknown { path } => {
+            Some(format!("{} is neither in the checkpoint nor in the project", here::path(path)))
+        }
+        Error::NotInCheckpoint { paths } => {
+            Some(paths.iter().map(words).collect::<Vec<_>>().join("\n"))
+        }
+        _ => None,
     }
 }
 
@@ -214,7 +238,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::PathOutside { .. } | Error::BadPath { .. } => {
             new.with_hint("`herma doctor` shows which directory is the project, and why.")
         }
-        Error::PathUnknown { path } => explain_unknown_path(new, &path.to_string()),
+        Error::PathUnknown { path } => explain_unknown_path(new, &here::path(path)),
         Error::NotInCheckpoint { .. } => new
             .with_state("Nothing was changed.")
             .with_hint("`herma show N` names what checkpoint N left out, and why."),
@@ -307,15 +331,20 @@ fn explain_not_found(new: CommandError, spec: &str) -> CommandError {
 
 /// The error of a path that nobody ever had.
 pub(crate) fn unknown_path(path: &RelPath) -> CommandError {
+    let path = here::path(path);
     let message = format!("{path} is neither in the project nor in any of its checkpoints");
-    explain_unknown_path(CommandError::usage(message), &path.to_string())
+    explain_unknown_path(CommandError::usage(message), &path)
 }
 
 /// What somebody may have meant who named a path that is not there.
 fn explain_unknown_path(new: CommandError, path: &str) -> CommandError {
     let new = new.with_state("Nothing was done.");
     let (file, line) = path.rsplit_once(':').unwrap_or((path, ""));
-    if path.starts_with('-') {
+    if let Some(here) = here::called_from_root(path) {
+        new.with_hint(format!(
+            "Paths are read from the directory you are in: here `{path}` is `{here}`."
+        ))
+    } else if path.starts_with('-') {
         new.with_hint(format!("What follows `--` is a path: put `{path}` before it."))
     } else if path.contains(['*', '?', '[']) {
         new.with_hint(

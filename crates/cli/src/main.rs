@@ -23,6 +23,7 @@ mod filters;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/cli.rs"]
 pub mod fuzzing;
+mod here;
 mod hook;
 mod mcp;
 mod options;

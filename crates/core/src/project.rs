@@ -439,7 +439,7 @@ impl Project {
     }
 
     /// Notes that the save before a step was finished only after the step had begun.
-    pub fn note_late(&self, handle: u64) -> Result<()> {
+    pub fn note_late(&self, handle: i64) -> Result<()> {
         self.locked(&NoProgress)?.note_late(handle)
     }
 

@@ -19,7 +19,7 @@ use crate::save::publish::count;
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
 use crate::types::checkpoint::{ChangeCount, Checkpoint, Listed, Origin};
-use crate::undo::by_hand::handle_by_hand;
+use crate::types::step_id::handle_by_hand;
 use crate::undo::units::{Mark, Marks, Unit, order_at, order_of};
 
 /// Lines of so many files are counted where nobody has counted them before.
@@ -38,6 +38,8 @@ pub struct Row {
     pub calls: Vec<RowCall>,
     /// The checkpoint that has its number, if that is there and can be read.
     pub checkpoint: Option<Checkpoint>,
+    /// Of one of Herma's own moves that took steps back: what it did to which.
+    pub told: Option<String>,
     /// What changed, altogether.
     pub changes: RowChanges,
     /// How many of its steps are undone.
@@ -183,7 +185,8 @@ impl Operation<'_> {
             listed = history.newest_ones(window, &self.store)?;
         }
         let drafts = drafts(&listed.checkpoints, &steps, units());
-        let ledger = Ledger::new(self, &history, &listed.checkpoints, !choice.paths.is_empty());
+        let ledger =
+            Ledger::new(self, (&history, &steps), &listed.checkpoints, !choice.paths.is_empty());
         let oldest = history.entries.first().map(|entry| entry.id);
         let mut found = Rows {
             reach: oldest.and_then(|id| ledger.checkpoint(&id)).map(|c| (c.time.seconds, c.number)),
@@ -269,7 +272,7 @@ fn drafts<'r>(
     let of_steps: HashSet<u64> = steps.iter().filter_map(|step| step.number).collect();
     let by_number: HashMap<u64, &Checkpoint> =
         checkpoints.iter().map(|checkpoint| (checkpoint.number, checkpoint)).collect();
-    let in_units: HashSet<u64> =
+    let in_units: HashSet<i64> =
         units.iter().flat_map(|unit| unit.steps.iter().map(|step| step.handle)).collect();
     let at = |id: StepId| id.number().and_then(|number| by_number.get(&number).copied());
     let mut drafts: Vec<Draft<'r>> = Vec::new();
@@ -336,6 +339,7 @@ impl Draft<'_> {
 struct Ledger<'l> {
     operation: &'l Operation<'l>,
     history: &'l History,
+    steps: &'l [Step],
     /// Where those that were read are, by id.
     places: HashMap<ObjectId, usize>,
     read: &'l [Checkpoint],
@@ -346,12 +350,12 @@ struct Ledger<'l> {
 impl<'l> Ledger<'l> {
     fn new(
         operation: &'l Operation<'l>,
-        history: &'l History,
+        (history, steps): (&'l History, &'l [Step]),
         read: &'l [Checkpoint],
         names_all: bool,
     ) -> Self {
         let places = read.iter().enumerate().map(|(at, c)| (c.id, at)).collect();
-        Self { operation, history, places, read, names_all }
+        Self { operation, history, steps, places, read, names_all }
     }
 
     /// A checkpoint, also one that was not read for the list.
@@ -362,6 +366,12 @@ impl<'l> Ledger<'l> {
         let index = self.history.entries.iter().position(|entry| entry.id == *id)?;
         let read = self.history.checkpoint(index, &self.operation.store);
         read.ok().map(Cow::Owned)
+    }
+
+    /// What the step with this handle is called.
+    fn id_of(&self, handle: i64) -> Option<StepId> {
+        let found = self.steps.binary_search_by_key(&handle, |step| step.handle);
+        found.ok().map(|at| self.steps[at].id())
     }
 
     /// The one before a checkpoint in the order of saving.
@@ -394,6 +404,8 @@ impl<'l> Ledger<'l> {
             };
         }
         calls.reverse();
+        let undid = calls.first().and_then(|call| call.step.undid.as_ref());
+        let told = undid.and_then(|undid| undid.in_words(&|handle| self.id_of(handle)));
         let own = draft.checkpoint.map_or(StepId::Number(0), |c| StepId::Number(c.number));
         let id =
             draft.unit.as_ref().map(|unit| unit.id).or(draft.step.map(Step::id)).unwrap_or(own);
@@ -403,7 +415,7 @@ impl<'l> Ledger<'l> {
         let undone = count(Mark::Undone, calls.iter().filter(|call| call.undone).count());
         let in_part = count(Mark::InPart, calls.iter().filter(|call| call.in_part).count());
         let checkpoint = draft.checkpoint.cloned();
-        Ok(Row { kind: draft.kind, id, time, calls, checkpoint, changes, undone, in_part })
+        Ok(Row { kind: draft.kind, id, time, calls, checkpoint, told, changes, undone, in_part })
     }
 
     fn of_step(&self, step: &Step, names: bool) -> Result<Option<RowChanges>> {

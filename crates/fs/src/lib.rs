@@ -6,8 +6,10 @@
 //!
 //! * [`dir`]: open, list, stat, read, create, rename and remove relative to a descriptor
 //! * [`mod@file`]: read, measure and mark open files
+//! * [`holes`]: files with long runs of zeros
 //! * [`publish`]: write beside, sync, rename, sync the directory: the one way a file becomes visible
 //! * [`lock`]: `flock` on permanent files, with bounded waits that name the holder
+//! * [`place`]: which directory it was
 //! * [`process`]: who owns a left-over temporary file; programs that are started, in the background or in our place
 //! * [`socket`]: a socket only its user can reach
 //! * [`sync`]: what threads wait for each other with
@@ -20,7 +22,9 @@
 pub mod dir;
 mod error;
 pub mod file;
+pub mod holes;
 pub mod lock;
+pub mod place;
 pub mod process;
 pub mod publish;
 pub mod socket;

@@ -158,7 +158,7 @@ impl<'py> FromPyObject<'_, 'py> for NamedStep {
 
 /// The handle of a step that is under way, which has no number yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Handle(pub(crate) u64);
+pub(crate) struct Handle(pub(crate) i64);
 
 impl<'py> FromPyObject<'_, 'py> for Handle {
     type Error = PyErr;

@@ -187,17 +187,18 @@ impl<'a> Rule<'a> {
             return Ok(None);
         };
         let merge: Merge<'_> = merge(&base, &our_text, &their_text);
-        let hunks = merge.conflicts();
+        let lines: Vec<(usize, usize)> = merge.conflicts().map(|one| one.our_lines).collect();
+        let is_clean = lines.is_empty();
+        let why = ConflictWhy::Text { lines };
         let (resolution, decided) = match self.conflicts {
-            Conflicts::Leave if hunks > 0 => {
-                let why = ConflictWhy::Text { hunks };
+            Conflicts::Leave if !is_clean => {
                 return Ok(Some(self.whole(why, Some(ours), Some(theirs))));
             }
             Conflicts::Leave | Conflicts::Ours => (Resolution::Ours, Decided::Ours),
             Conflicts::Theirs => (Resolution::Theirs, Decided::Theirs),
             Conflicts::Markers => (self.markers(), Decided::Markers),
         };
-        let conflict = (hunks > 0).then_some((ConflictWhy::Text { hunks }, decided));
+        let conflict = (!is_clean).then_some((why, decided));
         let content = merge.resolve(resolution);
         Ok(Some(Merged {
             entry: Some(with_content(both, content)?),

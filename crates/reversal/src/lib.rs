@@ -169,8 +169,8 @@ pub struct Conflict {
 pub enum ConflictWhy {
     /// Both changed the same lines.
     Text {
-        /// How many places are in conflict.
-        hunks: usize,
+        /// The first and the last line of each place, in the file as it is now, counted from 1.
+        lines: Vec<(usize, usize)>,
     },
     /// Both changed a file without lines, or one too large to be merged.
     Binary,

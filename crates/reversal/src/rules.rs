@@ -128,7 +128,7 @@ fn the_same_line_changed_twice_is_a_conflict() {
     for (conflicts, decided, expected) in cases {
         let (world, reversed) = Undo::of(&from, &to, &present).with(conflicts).run();
         assert_eq!(world, World::new().file("f", expected), "{conflicts:?}");
-        let why = ConflictWhy::Text { hunks: 1 };
+        let why = ConflictWhy::Text { lines: vec![(4, 4)] };
         assert_eq!(reversed.conflicts, [conflict("f", why, decided)]);
     }
 }
@@ -478,7 +478,7 @@ fn a_file_that_one_run_conflicts_in_is_left_alone_in_every_run() {
     let undo = Undo::of_runs(&[(&by_hand, &two), (&first, &one)], &two);
     let (world, reversed) = undo.run();
     assert_eq!(world, two.clone().file("g", "1\n"));
-    let why = ConflictWhy::Text { hunks: 1 };
+    let why = ConflictWhy::Text { lines: vec![(4, 4)] };
     assert_eq!(reversed.conflicts, [conflict("f", why, Decided::Left)]);
     assert_eq!(reversed.left.get(&path("f")), Some(&path("f")));
     let (world, _) =

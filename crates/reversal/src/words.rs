@@ -27,9 +27,15 @@ impl ConflictWhy {
 impl fmt::Display for ConflictWhy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text { hunks: 1 } => f.write_str("the same lines were changed since"),
-            Self::Text { hunks } => {
-                write!(f, "the same lines were changed since, in {hunks} places")
+            Self::Text { lines } => {
+                let plural =
+                    if matches!(lines[..], [(first, last)] if first == last) { "" } else { "s" };
+                let places = lines.iter().map(|(first, last)| match last - first {
+                    0 => first.to_string(),
+                    _ => format!("{first}–{last}"),
+                });
+                let places = places.collect::<Vec<_>>().join(", ");
+                write!(f, "the same lines were changed since (line{plural} {places})")
             }
             Self::Binary => f.write_str("it is not text, and was changed since"),
             Self::Link => f.write_str("the link was changed since"),

@@ -8,7 +8,8 @@ use herma_core::{Checkpoint, Error, Project, Spec};
 use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState};
 use crate::commands::mark;
 use crate::render::listing;
-use crate::render::listing::{counted, ranges};
+use crate::render::listing::{counted, in_a_row, ranges};
+use crate::terminal::escape;
 
 /// Remove checkpoints for good
 ///
@@ -21,6 +22,9 @@ pub(crate) struct DropArgs {
     /// Do not ask
     #[arg(short = 'f', long = "yes", visible_short_alias = 'y')]
     yes: bool,
+    /// Also remove those that are pinned or have a name, which `--yes` does not
+    #[arg(long)]
+    pinned: bool,
 }
 
 pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
@@ -48,6 +52,9 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
         out.finish()?;
         env.ui.confirm_removal(&question)?;
     }
+    if !args.pinned {
+        ask_about_pinned(env, args, &chosen)?;
+    }
     let mut words = Vec::new();
     for checkpoint in &chosen {
         let dropped = project.drop_checkpoint(checkpoint);
@@ -58,6 +65,27 @@ pub(crate) fn cmd_drop(env: &CommandEnv, args: &DropArgs) -> Result<Outcome> {
         words.push(format!("Removed {}.", listing::in_words(checkpoint)));
     }
     mark::tell(env, &project, ("drop", None), &chosen, &words.join("\n"))
+}
+
+/// Asks once more about those that somebody pinned or named: they wanted to keep them.
+fn ask_about_pinned(env: &CommandEnv, args: &DropArgs, chosen: &[Checkpoint]) -> Result<()> {
+    let is_kept = |one: &&Checkpoint| one.pinned || !one.names.is_empty();
+    let kept: Vec<&Checkpoint> = chosen.iter().filter(is_kept).collect();
+    let described = |one: &&Checkpoint| match one.names.first() {
+        Some(name) => format!("{} (`{}`)", one.number, escape(name.as_bytes())),
+        None => format!("{} (pinned)", one.number),
+    };
+    let are = match kept.len() {
+        0 => return Ok(()),
+        1 => "is",
+        _ => "are",
+    };
+    let named = in_a_row(&kept.iter().map(described).collect::<Vec<_>>());
+    let would = format!("{named} {are} pinned or named, to be kept");
+    let instead =
+        format!("`herma drop --yes --pinned {}` removes that, too.", args.chosen.join(" "));
+    env.ui.must_ask(&would, &instead)?;
+    env.ui.confirm_removal(&format!("{would}. Remove that, too?"))
 }
 
 /// The checkpoints that are meant, each once. All are looked up before the first one goes.

@@ -10,13 +10,14 @@ use herma_core::{
 };
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::here;
 use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
 use crate::render::json::{
     PathJson, Serialize, checkpoint_json, lazy_object, list, object, project_json,
 };
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, listing, timeline};
-use crate::terminal::{Label, Ui, time, units};
+use crate::terminal::{Label, Ui, quote, time, units};
 
 /// List every version of a file, newest first, with the step that made it
 ///
@@ -78,8 +79,12 @@ fn directory(
     args: &HistoryArgs,
 ) -> Result<Outcome> {
     if args.null {
-        let error = CommandError::usage(format!("{path} is a directory; `-z` is for files"));
-        return Err(error.with_hint(format!("`herma history {path} --json` is for programs.")));
+        let error =
+            CommandError::usage(format!("{} is a directory; `-z` is for files", here::path(&path)));
+        return Err(error.with_hint(format!(
+            "`herma history {} --json` is for programs.",
+            quote(&here::path(&path))
+        )));
     }
     let paths = vec![path];
     let choice = StepChoice { paths: paths.clone(), ..StepChoice::default() };
@@ -100,7 +105,9 @@ fn directory(
     match rows.rows.iter().find(is_gone) {
         Some(row) => env.ui.hint(format_args!(
             "`herma restore {}^ {}` brings back what {} deleted.",
-            row.id, paths[0], row.id
+            row.id,
+            quote(&here::path(&paths[0])),
+            row.id
         )),
         None if rows.rows.iter().all(|row| row.changes.count == 0) => {
             env.ui.status("Nothing in it has changed since the first checkpoint.");
@@ -156,7 +163,7 @@ fn write_record(out: &mut dyn Write, version: &Version) -> std::io::Result<()> {
         number(version.size),
     ];
     write!(out, "{}\t", fields.join("\t"))?;
-    out.write_all(version.path.as_bytes())?;
+    out.write_all(&here::bytes(version.path.as_bytes()))?;
     out.write_all(b"\0")
 }
 
@@ -191,7 +198,7 @@ fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {
     // A step has the number of the checkpoint it ended in.
     let who = if who == number { String::new() } else { who };
     let change = match &version.change {
-        VersionChange::Renamed { from } => format!("renamed from {from}"),
+        VersionChange::Renamed { from } => format!("renamed from {}", here::path(from)),
         other => other.word().to_owned(),
     };
     let lines = match (version.insertions, version.deletions) {

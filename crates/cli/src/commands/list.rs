@@ -93,22 +93,27 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
 /// The rows, and for people what is not saved yet.
 fn look(env: &CommandEnv, project: &Project, args: &ListArgs) -> Result<(Rows, Option<Now>)> {
     let most = args.limit.unwrap_or(usize::MAX);
-    if args.filters.is_given() {
-        return Ok((project.rows(&args.filters.steps(env, project)?, most, None)?, None));
-    }
-    rows_and_now(env, project, most)
+    let choice = args.filters.steps(env, project)?;
+    let (rows, now) = rows_and_now(env, project, &choice, most)?;
+    let is_shown = |now: &Now| !args.filters.is_given() || now.changes.count > 0;
+    Ok((rows, now.filter(is_shown)))
 }
 
 /// The newest rows, and for people what is not saved yet.
 pub(crate) fn rows_and_now(
     env: &CommandEnv,
     project: &Project,
+    choice: &StepChoice,
     most: usize,
 ) -> Result<(Rows, Option<Now>)> {
-    let is_seen = !env.ui.json && project.root().is_dir();
-    let all = StepChoice::default();
+    // What is not saved is of now, and nobody's yet.
+    let is_meant = choice.until.is_none()
+        && choice.agent.is_none()
+        && choice.session.is_none()
+        && choice.paths.is_empty();
+    let is_seen = is_meant && !env.ui.json && project.root().is_dir();
     let rows =
-        env.ui.during(|progress| project.rows(&all, most, is_seen.then_some(progress as _)))?;
+        env.ui.during(|progress| project.rows(choice, most, is_seen.then_some(progress as _)))?;
     let newest = rows.listed.checkpoints.first().map(|newest| newest.number);
     let Some((changes, newest)) = rows.unsaved.clone().zip(newest) else { return Ok((rows, None)) };
     let who = project.open_steps()?.pop().map(|step| step.agent().to_owned());

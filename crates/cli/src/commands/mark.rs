@@ -3,7 +3,7 @@
 use clap::Args;
 use herma_core::{Checkpoint, Project};
 
-use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::command_env::{CommandEnv, Outcome, Result, find};
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::listing::in_words;
 use crate::terminal::shown;
@@ -52,7 +52,16 @@ pub(crate) fn tell(
 
 pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let checkpoint = env.find(&project, &args.checkpoint)?;
+    let checkpoint = env.find(&project, &args.checkpoint);
+    let checkpoint = checkpoint.map_err(|error| match find(&project, &args.name) {
+        // The other way round it makes sense.
+        Ok(_) => error.with_only_hint(format!(
+            "The checkpoint comes first: `herma name {} {}`.",
+            shown(&args.name),
+            shown(&args.checkpoint)
+        )),
+        Err(_) => error,
+    })?;
     project.name(&checkpoint, &args.name)?;
     let words = format!("`{}` is now a name of {}.", shown(&args.name), in_words(&checkpoint));
     tell(env, &project, ("name", Some(&args.name)), &[checkpoint], &words)

@@ -12,6 +12,7 @@ use herma_store::path::escape;
 use herma_worktree::receipt::LeftOut;
 
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
+use crate::here;
 use crate::render::json::{
     checkpoint_json, lazy_object, left_out_json, list, object, project_json,
 };
@@ -104,6 +105,12 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
         },
     })?;
     tell(env, &saved, args.name.as_deref());
+    if !saved.is_new && args.message != Checkpoint::UNSAID {
+        let number = saved.checkpoint.number;
+        env.ui.status(format_args!(
+            "The message was not stored: `herma name {number} NAME` names that checkpoint."
+        ));
+    }
     Ok(outcome(&saved))
 }
 
@@ -169,7 +176,7 @@ pub(crate) fn warn_of_gaps(env: &CommandEnv, saved: &Saved) {
 
 /// What is not in a checkpoint and why, or which secret is in it.
 pub(crate) fn in_words(entry: &LeftOut) -> String {
-    let path = escape(&entry.path);
+    let path = here::from_here(&entry.path);
     match entry.secret {
         Some(secret) => format!("{path} ({secret})"),
         None => format!("{path} ({})", entry.reason.word()),

@@ -13,6 +13,7 @@ use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::diff::write_patch;
+use crate::here;
 use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
 use crate::render::listing;
 use crate::render::step_report::step_json;
@@ -65,7 +66,7 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         if args.null {
             for entry in &receipt.left_out {
                 write!(out, "{}\t", entry.reason.word())?;
-                out.write_all(&entry.path)?;
+                out.write_all(&here::bytes(&entry.path))?;
                 out.write_all(b"\0")?;
             }
         } else {
@@ -83,7 +84,11 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         let mut out = env.ui.listing();
         write_patch(&mut out, &env.ui, &change, &PatchOptions::default())?;
         for path in hidden {
-            writeln!(out, "{path} changed; it looks like a secret and is not shown.")?;
+            writeln!(
+                out,
+                "{} changed; it looks like a secret and is not shown.",
+                here::path(&path)
+            )?;
         }
         out.finish()?;
     }
@@ -212,9 +217,10 @@ fn write_receipt(
         };
         writeln!(out, "{}", ui.theme.paint(label, &heading))?;
         for entry in receipt.left_out.iter().filter(|entry| entry.reason == reason) {
+            let path = here::from_here(&entry.path);
             match entry.secret {
-                Some(secret) => writeln!(out, "    {} ({secret})", escape(&entry.path))?,
-                None => writeln!(out, "    {}", escape(&entry.path))?,
+                Some(secret) => writeln!(out, "    {path} ({secret})")?,
+                None => writeln!(out, "    {path}")?,
             }
         }
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use herma_agents::Agent;
 use herma_agents::install::Scope;
+use herma_core::steps::StepChoice;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::install::places;
@@ -20,7 +21,7 @@ const SHOWN: usize = 3;
 
 pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
     let project = env.open_project()?;
-    let (rows, now) = rows_and_now(env, &project, SHOWN)?;
+    let (rows, now) = rows_and_now(env, &project, &StepChoice::default(), SHOWN)?;
     let (count, newest) = (rows.listed.count, rows.listed.checkpoints.first());
     let json = lazy_object! {
         schema: "herma.status/2",

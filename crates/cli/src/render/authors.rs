@@ -5,8 +5,10 @@ use herma_core::types::clock::Timestamp;
 use herma_core::{AuthorshipError, Error, LineAuthor, Project, RelPath};
 
 use super::listing::fit;
+use super::step_report::of_step;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::terminal::{Ui, escape, time};
+use crate::here;
+use crate::terminal::{Ui, escape, quote, time};
 
 /// Names of agents and turns are cut to so many columns.
 const NAME_COLUMNS: usize = 16;
@@ -24,8 +26,9 @@ pub(crate) fn no_such_file(project: &Project, path: &RelPath, error: Error) -> C
     if !is_no_file {
         return error.into();
     }
+    let (path, typed) = (here::path(path), quote(&here::path(path)));
     CommandError::usage(format!("{path} is a directory, or was one, and this is about one file"))
-        .with_hint(format!("`herma diff N {path}` shows what changed in it since checkpoint N."))
+        .with_hint(format!("`herma diff N {typed}` shows what changed in it since checkpoint N."))
 }
 
 /// The moment so many seconds after 1970.
@@ -70,9 +73,10 @@ pub(crate) fn columns(author: &LineAuthor, steps: &[Step]) -> [String; 3] {
 pub(crate) fn explain_steps(ui: &Ui, steps: &[Step]) {
     for step in steps {
         let start = &step.start;
-        let about = start.command.as_ref().or_else(|| start.paths.first());
+        let on = start.paths.first().map(|path| of_step(path));
+        let about = start.command.clone().or(on);
         let mut words = format!("Step {}: {}", step.id(), step.agent());
-        for part in [start.facts.tool.as_ref(), about].into_iter().flatten() {
+        for part in [start.facts.tool.clone(), about].into_iter().flatten() {
             words.push_str(", ");
             words.push_str(part.lines().next().unwrap_or_default());
         }

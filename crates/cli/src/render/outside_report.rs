@@ -8,6 +8,7 @@ use herma_worktree::reason::Reason;
 
 use super::json::{PathJson, Serialize, object};
 use super::listing::counted;
+use crate::here;
 use crate::terminal::Ui;
 
 /// So many files are named in one line.
@@ -42,7 +43,8 @@ pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
     let count = files.len() + usize::try_from(outside.more).unwrap_or(usize::MAX);
     let mut lines = Vec::new();
     if count > 0 {
-        let mut named: Vec<String> = files.iter().take(NAMED).map(ToString::to_string).collect();
+        let mut named: Vec<String> =
+            files.iter().take(NAMED).map(|change| from_here(change)).collect();
         let more = count - named.len();
         if more > 0 {
             named.push(format!("and {more} more"));
@@ -50,8 +52,14 @@ pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
         let (count, named) = (counted(count, "file"), named.join(", "));
         lines.push(format!("{count} outside checkpoints changed: {named}"));
     }
-    lines.extend(outside.repositories().map(ToString::to_string));
+    lines.extend(outside.repositories().map(from_here));
     lines
+}
+
+/// A change with its path as from the present directory.
+pub(crate) fn from_here(change: &OutsideChange) -> String {
+    let path = here::bytes(&change.path).into_owned();
+    OutsideChange { path: path.into(), what: change.what.clone() }.to_string()
 }
 
 pub(crate) fn passed_json(passed: &OutsideOfStep) -> impl Serialize + use<> {

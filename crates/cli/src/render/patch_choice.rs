@@ -8,6 +8,7 @@ use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
 use super::hunk_choices::{Choices, Understood};
 use super::patch_lines::write_patch_line;
 use crate::command_error::{CommandError, Kind, Result};
+use crate::here;
 use crate::terminal::Ui;
 
 const CONTEXT: usize = 3;
@@ -38,7 +39,7 @@ enum Decision {
 pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut TakeBackPlan) -> Result<()> {
     let mut quit = false;
     for path in &preview.modes {
-        let question = format!("Undo permissions or directory {path}");
+        let question = format!("Undo permissions or directory {}", here::path(path));
         quit = quit || whole(ui, plan, &question, path)?;
         if quit {
             plan.leave(path);
@@ -93,11 +94,11 @@ fn one_file(
             _ if change.from.is_some() => "Move back",
             _ => "Undo the change of",
         };
-        let question = format!("{what} {}", change.path);
+        let question = format!("{what} {}", here::path(&change.path));
         return Ok(quit_or(whole(ui, plan, &question, &change.path)?));
     };
     let mut choices = Choices::new(hunks(&old, &new, CONTEXT));
-    ui.status(format_args!("{}", change.path));
+    ui.status(here::path(&change.path));
     let quit = ask_about_hunks(ui, &mut choices)?;
     let chosen = choices.chosen();
     if chosen.is_empty() {
@@ -164,7 +165,7 @@ pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<()> {
         write_patch_line(&mut out, ui, line)
     })?;
     for path in &preview.modes {
-        let bytes = format!("permissions or directory {path} (not shown in a patch)");
+        let bytes = format!("permissions or directory {} (not shown in a patch)", here::path(path));
         let kind = PatchLineKind::Header;
         write_patch_line(&mut out, ui, PatchLine { kind, bytes: bytes.as_bytes() })?;
     }

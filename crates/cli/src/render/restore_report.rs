@@ -1,19 +1,22 @@
 //! What a restore did or would do, file by file: to people, to programs, and in one sentence.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::io::Write;
 
 use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
-use herma_core::{OutsideOfStep, Project, Restored};
+use herma_core::steps::StepChoice;
+use herma_core::{OutsideOfStep, Project, RelPath, Restored, Row, RowKind};
 use herma_worktree::reason::Reason;
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
-use super::listing::{counted, warn_of_losses};
+use super::listing::{counted, in_a_row, warn_of_losses};
 use super::outside_report::passed_json;
 use super::told::Told;
 use super::{listing, outside_report};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::terminal::{Label, SHOWN_NAMES, Ui};
+use crate::here;
+use crate::terminal::{Label, SHOWN_NAMES, Ui, quote};
 
 /// Tells what a restore would do.
 pub(crate) fn report_plan(
@@ -28,8 +31,8 @@ pub(crate) fn report_plan(
     if plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &plan.kept, &target, false);
     } else {
-        let count = counted(plan.actions.len(), "change");
-        env.ui.status(format_args!("{count} would restore {target}. Nothing was changed."));
+        let (count, what) = (counted(plan.actions.len(), "change"), what(plan, &target));
+        env.ui.status(format_args!("{count} would restore {what}. Nothing was changed."));
     }
     told.tell(env, outcome(plan, &plan.kept))
 }
@@ -57,13 +60,72 @@ pub(crate) fn report_restored(
             count => format!(", {count} not in the checkpoint"),
         };
         env.ui.status(format_args!(
-            "Restored {target}: {} written, {} deleted, {stay} kept{missing}.",
+            "Restored {}: {} written, {} deleted, {stay} kept{missing}.",
+            what(plan, &target),
             counted(restored.written, "file"),
             restored.removed,
         ));
         env.ui.status(format_args!("`{what_reverses}` brings back the state from before."));
     }
     told.tell(env, outcome(plan, kept))
+}
+
+/// What is restored: all of a checkpoint, or what was named.
+fn what(plan: &Plan, target: &str) -> String {
+    let named: Vec<String> = plan.requested.iter().map(|one| here::path(&one.path)).collect();
+    match &named[..] {
+        [] => target.to_owned(),
+        named => format!("{} to {target}", in_a_row(named)),
+    }
+}
+
+/// The files that somebody edited since, and that become as they were because they were named.
+fn overwritten(
+    env: &CommandEnv,
+    project: &Project,
+    plan: &Plan,
+    is_done: bool,
+) -> Result<Vec<RelPath>> {
+    let is_asked = !plan.requested.is_empty() && !plan.actions.is_empty();
+    // Where no agent was at work, all is by hand.
+    if !is_asked || !project.has_steps_since(&plan.target)? {
+        return Ok(Vec::new());
+    }
+    let paths = plan.requested.iter().map(|one| one.path.clone()).collect();
+    let choice = StepChoice { paths, ..StepChoice::default() };
+    let rows = env.ui.during(|progress| {
+        project.rows(&choice, usize::MAX, (!is_done).then_some(progress as _))
+    })?;
+    let is_later =
+        |row: &&Row| row.checkpoint.as_ref().is_some_and(|c| c.place > plan.target.place);
+    let by_hand = rows.rows.iter().filter(|row| is_by_hand(row) && row.undone == 0);
+    let changes = by_hand.filter(is_later).map(|row| &row.changes).chain(&rows.unsaved);
+    let edited: BTreeSet<&RelPath> = changes.flat_map(|changes| changes.files.keys()).collect();
+    let actions = plan.actions.iter().map(|action| &action.path);
+    Ok(actions.filter(|path| edited.contains(path)).cloned().collect())
+}
+
+/// Did somebody save this, or was it found edited?
+fn is_by_hand(row: &Row) -> bool {
+    let agent = row.checkpoint.as_ref().and_then(|saved| saved.facts.agent.as_ref());
+    matches!(row.kind, RowKind::Hand | RowKind::Saved) && agent.is_none()
+}
+
+/// Names what somebody edited and does not find any more, and where it is.
+fn tell_overwritten(ui: &Ui, plan: &Plan, paths: &[RelPath], restored: Option<&Restored>) {
+    if paths.is_empty() {
+        return;
+    }
+    ui.status(match restored {
+        Some(_) => "Overwritten, though edited by hand since:",
+        None => "Would be overwritten, though edited by hand since:",
+    });
+    ui.name_some(paths.iter().map(here::path), "--json");
+    if let Some(safety) = restored.and_then(|restored| restored.safety.as_ref()) {
+        let named = plan.requested.iter().map(|one| quote(&here::path(&one.path)));
+        let (number, named) = (safety.number, named.collect::<Vec<_>>().join(" "));
+        ui.hint(format_args!("`herma restore {number} {named}` brings your edits back."));
+    }
 }
 
 /// Prints the files, or the object; and warns of what the checkpoint cannot give back.
@@ -75,12 +137,15 @@ fn write(
     told: &Told,
 ) -> Result<()> {
     warn_of_receipt(&env.ui, plan);
+    let overwritten = overwritten(env, project, plan, restored.is_some())?;
     if env.ui.json {
-        let json = to_json(project, Some(plan), kept, restored, &plan.outside, told);
+        let made = (restored, &overwritten[..]);
+        let json = to_json(project, Some(plan), kept, made, &plan.outside, told);
         return env.ui.write_json(&json);
     }
     write_files(&env.ui, plan, kept, null)?;
     outside_report::tell(&env.ui, plan);
+    tell_overwritten(&env.ui, plan, &overwritten, restored);
     Ok(())
 }
 
@@ -137,7 +202,7 @@ fn report_no_files(
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
-    env.ui.answer_json(|| to_json(project, None, &[], None, outside, &told))?;
+    env.ui.answer_json(|| to_json(project, None, &[], (None, &[]), outside, &told))?;
     let is_whole = outside.is_empty();
     told.tell(env, if is_whole { Outcome::Done } else { Outcome::LeftOut })
 }
@@ -169,7 +234,7 @@ fn to_json(
     project: &Project,
     plan: Option<&Plan>,
     kept: &[Kept],
-    restored: Option<&Restored>,
+    (restored, overwritten): (Option<&Restored>, &[RelPath]),
     outside: &[OutsideOfStep],
     told: &Told,
 ) -> impl Serialize + use<> {
@@ -199,6 +264,7 @@ fn to_json(
             #[serde(flatten)]
             path: PathJson::new(kept.path.as_bytes()),
         })),
+        overwritten: list(overwritten.iter().map(|path| PathJson::new(path.as_bytes()))),
         outside: outside_report::of_steps(outside),
         passed: plan.and_then(|plan| plan.passed.as_ref()).map(passed_json),
         transcript: told.to_json(),
@@ -221,10 +287,10 @@ pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], null: bool) -> io
     let mut out = ui.data();
     if null {
         for action in &plan.actions {
-            write_record(&mut out, action.kind.word(), action.path.as_bytes())?;
+            write_record(&mut out, action.kind.word(), &action.path)?;
         }
         for kept in kept {
-            write_record(&mut out, "keep", kept.path.as_bytes())?;
+            write_record(&mut out, "keep", &kept.path)?;
         }
         return out.finish();
     }
@@ -242,16 +308,17 @@ pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], null: bool) -> io
             _ => "keep  ",
         };
         let word = ui.theme.paint(Label::Warning, word);
-        writeln!(out, "{word} {} ({})", kept.path, kept.why)?;
+        writeln!(out, "{word} {} ({})", here::path(&kept.path), kept.why)?;
     }
     write_more(&mut out, kept.len(), limit)?;
     out.finish()
 }
 
 fn details(action: &Action) -> String {
+    let path = here::path(&action.path);
     match action.kind {
-        ActionKind::Mode { from, to } => format!("{} ({from:04o} -> {to:04o})", action.path),
-        _ => action.path.to_string(),
+        ActionKind::Mode { from, to } => format!("{path} ({from:04o} -> {to:04o})"),
+        _ => path,
     }
 }
 
@@ -262,16 +329,14 @@ fn write_more(out: &mut dyn Write, count: usize, limit: usize) -> io::Result<()>
     }
 }
 
-pub(crate) fn write_record(out: &mut dyn Write, word: &str, path: &[u8]) -> io::Result<()> {
+pub(crate) fn write_record(out: &mut dyn Write, word: &str, path: &RelPath) -> io::Result<()> {
     write!(out, "{word}\t")?;
-    out.write_all(path)?;
+    out.write_all(&here::bytes(path.as_bytes()))?;
     out.write_all(b"\0")
 }
 
 #[cfg(test)]
 mod tests {
-    use herma_core::RelPath;
-
     use super::*;
 
     fn kept(why: KeptWhy) -> Vec<Kept> {

@@ -12,12 +12,17 @@ use super::json::{PathJson, Serialize, changes_json, list, object};
 use super::listing::{MIN_DIGITS, changes_in_words, short_id, width};
 use super::{listing, outside_report};
 use crate::command_error::Result;
+use crate::here;
 use crate::terminal::{Label, Ui, escape, time};
 
 /// So many of the files a step changed are named when it has ended.
 const NAMED_FILES: usize = 10;
 /// So many of the steps that overlap one are named in its line.
 const NAMED_OVERLAPS: usize = 5;
+/// Below so many columns a list has no room for the date.
+const NARROW: usize = 100;
+/// The least that is left of what a step was about, where there are few columns.
+const MIN_WHY: usize = 8;
 /// Agents and tools get no more columns than this.
 const MAX_NAME_COLUMNS: usize = 20;
 
@@ -117,7 +122,7 @@ pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
             let changes = changes_in_words(count);
             ui.status(format_args!("Step {number} changed {changes}:"));
             for path in listed.files.iter().take(NAMED_FILES) {
-                ui.status(format_args!("  {path}"));
+                ui.status(format_args!("  {}", here::path(path)));
             }
             let more = count.files.saturating_sub(NAMED_FILES as u64);
             if more > 0 {
@@ -187,29 +192,39 @@ pub(crate) fn write_lines(
     let widths = [0, 1].map(|column| widest(column).unwrap_or(0));
     let ids = steps.iter().map(|listed| listed.step.id().to_string().len());
     let number_width = ids.max().unwrap_or(1);
+    let is_narrow = ui.width.is_some_and(|columns| columns < NARROW);
     for (listed, names) in rows {
         let number = format!("{:>number_width$}", listed.step.id().to_string());
-        let when = time::local(at(listed.step.started));
-        let age = format!("{:<14}", time::age(listed.step.started, now));
+        let started = listed.step.started;
+        let (when, age) = if is_narrow {
+            (String::new(), format!("{:<8}", time::short(started, now)))
+        } else {
+            (time::local(at(started)) + "  ", format!("{:<14}", time::age(started, now)))
+        };
         let agent = padded(&names[0], widths[0]);
         let tool = match widths[1] {
             0 => String::new(),
             columns => padded(&names[1], columns + 2),
         };
-        let tail = tail(listed);
-        let used = [&number, &when, &age, &agent, &tool, &tail].map(|part| width(part) + 2);
-        let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
+        let used: usize = [&number, &age, &agent].map(|part| width(part) + 2).iter().sum();
+        let room =
+            ui.width.map(|columns| columns.saturating_sub(used + width(&when) + width(&tool)));
+        // How much it changed gives way to what it was about.
+        let tail_room = room.map(|room| room.saturating_sub(MIN_WHY + 2));
+        let tail = listing::fit(&tail(listed), tail_room);
+        let tail = if is_narrow && tail.ends_with('…') { String::new() } else { tail };
+        let room = room.map(|room| room.saturating_sub(width(&tail) + 2));
         let why = listing::fit(&escape(why(listed).as_bytes()), room);
         let theme = ui.theme;
-        writeln!(
-            out,
-            "{}  {when}  {}  {}  {tool}{why}{}{}",
+        let line = format!(
+            "{}  {when}{}  {}  {tool}{why}{}{}",
             theme.paint(Label::Number, &number),
             theme.paint(Label::Faint, &age),
             theme.paint(Label::Name, &agent),
             if why.is_empty() { "" } else { "  " },
             theme.paint(Label::Name, &tail),
-        )?;
+        );
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -257,17 +272,30 @@ pub(crate) fn why(listed: &ListedStep) -> String {
     whole.lines().next().unwrap_or_default().to_owned()
 }
 
+/// A file a step says it is about, which need not be in the project.
+pub(crate) fn of_step(path: &str) -> String {
+    String::from_utf8_lossy(&here::bytes(path.as_bytes())).into_owned()
+}
+
+/// What Herma stored of a restore of some files, with their paths as from the present directory.
+pub(crate) fn restored_part(step: &Step, said: &str) -> Option<String> {
+    let paths: Vec<String> = step.part.paths.iter().map(here::path).collect();
+    let (_, number) = said.strip_prefix("restored ")?.rsplit_once(" to ")?;
+    (!paths.is_empty()).then(|| format!("restored {} to {number}", listing::in_a_row(&paths)))
+}
+
 /// What a step was about: the command, the files, or else the prompt.
 fn why_whole(listed: &ListedStep) -> String {
     if let Some(told) = &listed.told {
-        return told.clone();
+        return restored_part(&listed.step, told).unwrap_or_else(|| told.clone());
     }
     let start = &listed.step.start;
     if let Some(command) = &start.command {
         return command.clone();
     }
     if !start.paths.is_empty() {
-        return start.paths.join(", ");
+        let paths: Vec<String> = start.paths.iter().map(|path| of_step(path)).collect();
+        return paths.join(", ");
     }
     start.prompt.clone().unwrap_or_default()
 }

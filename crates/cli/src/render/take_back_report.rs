@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use herma_core::restore::KeptWhy;
-use herma_core::steps::{Doubt, Step, StepEnd, StepId, TakeBackAs};
+use herma_core::steps::{Doubt, Step, StepChoice, StepEnd, StepId, TakeBackAs};
 use herma_core::{
     Checkpoint, Extent, Project, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, Unit,
     WhyLeft,
@@ -17,7 +17,8 @@ use super::patch_choice::write_preview;
 use super::restore_report::{report_plan, report_restored, write_files, write_record};
 use super::told::Told;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::terminal::{Ui, escape};
+use crate::here;
+use crate::terminal::{Ui, escape, quote};
 
 /// So many of the files a step leaves are named with it; all of them are named with their reason before.
 const SHOWN: usize = 3;
@@ -45,22 +46,23 @@ pub(crate) fn report_planned(
     if null {
         let mut out = env.ui.data();
         for (path, becomes) in &plan.reversed.changes {
-            write_record(&mut out, word(becomes), path.as_bytes())?;
+            write_record(&mut out, word(becomes), path)?;
         }
         out.finish()?;
     } else {
         write_preview(&env.ui, &project.preview(plan)?)?;
     }
     tell(&env.ui, plan);
+    let edits = edits(project, plan)?;
     if !plan.is_empty() {
         let [_, doing] = verb(plan);
         env.ui.status(format_args!(
             "{doing} {} would change {}. Nothing was changed.",
-            what(plan, unit),
+            what(plan, unit, &edits),
             counted(plan.reversed.changes.len(), "path"),
         ));
     }
-    tell_outcomes(&env.ui, plan, ["would be undone in part", "would not be undone"]);
+    tell_outcomes(&env.ui, plan, &edits, ["would be undone in part", "would not be undone"]);
     told.tell(env, outcome(plan))
 }
 
@@ -89,16 +91,17 @@ pub(crate) fn report_taken_back(
         write_files(&env.ui, &restored.plan, &restored.kept, null)?;
     }
     tell(&env.ui, plan);
+    let edits = edits(project, plan)?;
     if let Some(restored) = &taken.restored {
         let [did, _] = verb(plan);
         env.ui.status(format_args!(
             "{did} {}: {} written, {} deleted.",
-            what(plan, unit),
+            what(plan, unit, &edits),
             counted(restored.written, "file"),
             restored.removed
         ));
     }
-    tell_outcomes(&env.ui, plan, ["was undone in part", "was not undone"]);
+    tell_outcomes(&env.ui, plan, &edits, ["was undone in part", "was not undone"]);
     if taken.restored.is_some() {
         env.ui.status(match plan.asked.how {
             TakeBackAs::Last => {
@@ -115,7 +118,7 @@ pub(crate) fn report_taken_back(
 pub(crate) fn unit_in_words(unit: &Unit) -> String {
     let mut ids: Vec<StepId> = unit.steps.iter().map(Step::id).collect();
     ids.sort_unstable();
-    let steps = steps_in_words(&ids);
+    let steps = steps_in_words(&ids, &[]);
     match unit.prompt().and_then(|prompt| prompt.lines().next()) {
         Some(prompt) => {
             format!("\"{}\" ({steps})", fit(&escape(prompt.as_bytes()), Some(PROMPT_COLUMNS)))
@@ -138,16 +141,24 @@ fn verb(plan: &TakeBackPlan) -> [&'static str; 2] {
     }
 }
 
+/// Those of the changes that no agent made.
+fn edits(project: &Project, plan: &TakeBackPlan) -> Result<Vec<StepId>> {
+    let ids = plan.steps.clone();
+    let recorded = project.steps(&StepChoice { ids: ids.clone(), ..StepChoice::default() })?;
+    let is_recorded = |id: &StepId| recorded.iter().any(|listed| listed.step.is(*id));
+    Ok(ids.into_iter().filter(|id| !is_recorded(id)).collect())
+}
+
 /// What is taken back, in words.
-fn what(plan: &TakeBackPlan, unit: Option<&Unit>) -> String {
-    let paths: Vec<String> = plan.asked.paths.iter().map(ToString::to_string).collect();
+fn what(plan: &TakeBackPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
+    let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
     match &paths[..] {
-        [] => what_steps(plan, unit),
-        paths => format!("{} in {}", what_steps(plan, unit), in_a_row(paths)),
+        [] => what_steps(plan, unit, edits),
+        paths => format!("{} in {}", what_steps(plan, unit, edits), in_a_row(paths)),
     }
 }
 
-fn what_steps(plan: &TakeBackPlan, unit: Option<&Unit>) -> String {
+fn what_steps(plan: &TakeBackPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
     let outcomes = plan.outcomes();
     let is_whole = outcomes.iter().all(|outcome| outcome.extent == Extent::Whole);
     if let Some(target) = target(plan) {
@@ -169,36 +180,43 @@ fn what_steps(plan: &TakeBackPlan, unit: Option<&Unit>) -> String {
     let (whole, part) = (of(Extent::Whole), of(Extent::Part));
     match (&whole[..], &part[..]) {
         ([], []) => "what changed since".to_owned(),
-        ([], part) => format!("a part of {}", steps_in_words(part)),
-        (whole, []) => steps_in_words(whole),
+        ([], part) => format!("a part of {}", steps_in_words(part, edits)),
+        (whole, []) => steps_in_words(whole, edits),
         (whole, part) => {
-            format!("{} and a part of {}", steps_in_words(whole), steps_in_words(part))
+            let [whole, part] = [whole, part].map(|ids| steps_in_words(ids, edits));
+            format!("{whole} and a part of {part}")
         }
     }
 }
 
-fn steps_in_words(steps: &[StepId]) -> String {
-    match steps {
-        [] => "no step".to_owned(),
-        [one] => format!("step {one}"),
-        many => format!("steps {}", ranges_of_steps(many)),
-    }
+/// Steps by their numbers, and what somebody edited.
+fn steps_in_words(ids: &[StepId], edits: &[StepId]) -> String {
+    let (edits, steps): (Vec<StepId>, Vec<StepId>) = ids.iter().partition(|id| edits.contains(id));
+    let of = |ids: &[StepId], noun: &str| match ids {
+        [] => None,
+        [one] => Some(format!("{noun} {one}")),
+        many => Some(format!("{noun}s {}", ranges_of_steps(many))),
+    };
+    let words: Vec<String> =
+        [of(&steps, "step"), of(&edits, "your edit")].into_iter().flatten().collect();
+    if words.is_empty() { "no step".to_owned() } else { in_a_row(&words) }
 }
 
 /// Says of each step that is not wholly undone what is left of it, and why.
-fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all]: [&str; 2]) {
+fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, edits: &[StepId], [in_part, not_at_all]: [&str; 2]) {
     let outcomes = plan.outcomes();
     let left: Vec<&StepOutcome> =
         outcomes.iter().filter(|outcome| outcome.extent != Extent::Whole).collect();
     if plan.is_empty() && left.is_empty() {
-        let paths: Vec<String> = plan.asked.paths.iter().map(ToString::to_string).collect();
+        let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
         ui.status(match (plan.outside.is_empty(), &paths[..]) {
             (false, _) => "Nothing to undo that checkpoints hold.".to_owned(),
             (true, []) => "Nothing to undo.".to_owned(),
             (true, paths) => format!("Nothing to undo in {}.", in_a_row(paths)),
         });
         if let Some(since) = plan.asked.since.as_ref().filter(|_| !plan.by_hand.is_empty()) {
-            let paths = plan.asked.paths.iter().map(|path| format!(" {path}"));
+            let paths =
+                plan.asked.paths.iter().map(|path| format!(" {}", quote(&here::path(path))));
             let paths: String = paths.collect();
             ui.hint(format_args!(
                 "`herma restore {}{paths} --all` undoes hand edits, too.",
@@ -212,13 +230,14 @@ fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, [in_part, not_at_all]: [&str; 2])
             Extent::Nothing => not_at_all,
         };
         let mut names: Vec<String> =
-            outcome.left.iter().take(SHOWN).map(|(path, _)| path.to_string()).collect();
+            outcome.left.iter().take(SHOWN).map(|(path, _)| here::path(path)).collect();
         let more = outcome.left.len() - names.len();
         if more > 0 {
             names.push(format!("{more} more"));
         }
         let stay = if outcome.left.len() == 1 { "stays as it is" } else { "stay as they are" };
-        ui.status(format_args!("Step {} {verb}: {} {stay}.", outcome.step, in_a_row(&names)));
+        let step = if edits.contains(&outcome.step) { "Your edit" } else { "Step" };
+        ui.status(format_args!("{step} {} {verb}: {} {stay}.", outcome.step, in_a_row(&names)));
     }
 }
 
@@ -254,19 +273,24 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
     if !plan.reversed.kept.is_empty() {
         ui.status("Not touched, because a checkpoint says nothing about them:");
         let lines = plan.reversed.kept.iter();
-        ui.name_some(lines.map(|(path, reason)| format!("{path} ({})", reason.word())), "--json");
+        ui.name_some(
+            lines.map(|(path, reason)| format!("{} ({})", here::path(path), reason.word())),
+            "--json",
+        );
     }
     let left = |decided| {
         let conflicts = plan.reversed.conflicts.iter();
         conflicts.filter(move |c| (c.decided == Decided::Left) == decided)
     };
-    let decided: Vec<String> =
-        left(false).map(|c| format!("{} ({}): {}", c.path, c.decided.word(), c.why)).collect();
+    let decided: Vec<String> = left(false)
+        .map(|c| format!("{} ({}): {}", here::path(&c.path), c.decided.word(), c.why))
+        .collect();
     if !decided.is_empty() {
         ui.status("Conflicts that were decided:");
         ui.name_some(decided.into_iter(), "--json");
     }
-    let open: Vec<String> = left(true).map(|c| format!("{}: {}", c.path, c.why)).collect();
+    let open: Vec<String> =
+        left(true).map(|c| format!("{}: {}", here::path(&c.path), c.why)).collect();
     if !open.is_empty() {
         ui.warning(format_args!(
             "{} left as {}:",
@@ -307,7 +331,7 @@ fn tell_of_others(ui: &Ui, plan: &TakeBackPlan) {
 fn name_all(ui: &Ui, title: &str, paths: &BTreeSet<RelPath>) {
     if !paths.is_empty() {
         ui.status(title);
-        ui.name_some(paths.iter().map(ToString::to_string), "--json");
+        ui.name_some(paths.iter().map(here::path), "--json");
     }
 }
 
@@ -416,10 +440,16 @@ mod tests {
 
     #[test]
     fn numbers_that_follow_each_other_are_a_range() {
-        let words =
-            |n: &[u64]| steps_in_words(&n.iter().map(|n| StepId::Number(*n)).collect::<Vec<_>>());
+        let words = |n: &[u64]| {
+            steps_in_words(
+                &n.iter().map(|n| StepId::Number(*n)).collect::<Vec<_>>(),
+                &[StepId::Number(20)],
+            )
+        };
         assert_eq!(words(&[3]), "step 3");
+        assert_eq!(words(&[20]), "your edit 20");
         assert_eq!(words(&[1, 2]), "steps 1 and 2");
+        assert_eq!(words(&[1, 2, 20]), "steps 1 and 2 and your edit 20");
         assert_eq!(words(&[8, 9, 10]), "steps 8–10");
         assert_eq!(words(&[8, 9, 10, 12, 13]), "steps 8–10, 12 and 13");
         assert_eq!(words(&[1, 3, 4, 5, 9]), "steps 1, 3–5 and 9");

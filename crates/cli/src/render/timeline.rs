@@ -12,7 +12,8 @@ use herma_core::{Checkpoint, Row, RowCall, RowChanges, RowKind, Rows};
 use super::authors::at;
 use super::json::{Serialize, list, object};
 use super::listing::{MIN_DIGITS, counted, fit, ranges_to_type, short_id, width};
-use super::step_report::tool;
+use super::step_report::{of_step, restored_part, tool};
+use crate::here;
 use crate::terminal::{Label, Ui, escape, time};
 
 /// Below so many columns there is no room for the time.
@@ -118,15 +119,18 @@ const fn kind(kind: RowKind) -> &'static str {
 
 /// How far back the rows reach, and what is not there any more.
 pub(crate) fn reach(rows: &Rows, now: Timestamp) -> Option<String> {
-    let (seconds, number) = rows.reach?;
+    let removed = match rows.removed {
+        0 => String::new(),
+        1 => "; 1 checkpoint was dropped or cleaned up".to_owned(),
+        many => format!("; {many} checkpoints were dropped or cleaned up"),
+    };
+    let Some((seconds, number)) = rows.reach else {
+        return (rows.removed > 0).then(|| format!("Nothing is left{removed}."));
+    };
     let when = time::moment(seconds, now);
     let more = match rows.more {
         0 => String::new(),
         more => format!("{} not shown. ", counted(more, "older row")),
-    };
-    let removed = match rows.removed {
-        0 => String::new(),
-        removed => format!("; {} removed since", counted(removed, "checkpoint")),
     };
     Some(format!("{more}Goes back to {when}, checkpoint {number}{removed}."))
 }
@@ -207,15 +211,18 @@ fn text(row: &Row) -> String {
         }
         (None, _, Some(checkpoint)) => {
             let said = escape(&checkpoint.subject());
-            said_of_move(&said).unwrap_or(said)
+            row.told.clone().or_else(|| said_of_move(row, &said)).unwrap_or(said)
         }
         (None, [call, ..], None) => tool(&call.step).to_owned(),
         (None, [], None) => String::new(),
     }
 }
 
-/// What Herma stored of a move that kept what others did, as people say it.
-fn said_of_move(said: &str) -> Option<String> {
+/// What Herma stored of a restore, as people say it.
+fn said_of_move(row: &Row, said: &str) -> Option<String> {
+    if let Some(call) = row.calls.first().filter(|call| !call.step.part.paths.is_empty()) {
+        return restored_part(&call.step, said);
+    }
     if let Some(steps) = said.strip_prefix("undo of step") {
         return Some(format!("undid {}", steps.trim_start_matches('s').trim_start()));
     }
@@ -226,8 +233,9 @@ fn said_of_move(said: &str) -> Option<String> {
 /// The tool and what it worked on.
 fn about(call: &RowCall) -> String {
     let start = &call.step.start;
-    let on = start.command.as_ref().or_else(|| start.paths.first());
-    let on = on.map(|on| first_line(on)).unwrap_or_default();
+    let path = start.paths.first().map(|path| of_step(path));
+    let on = start.command.clone().or(path);
+    let on = on.map(|on| first_line(&on)).unwrap_or_default();
     let tool = escape(tool(&call.step).as_bytes());
     if tool == "run" || tool.is_empty() { on } else { format!("{tool} {on}").trim_end().to_owned() }
 }
@@ -237,8 +245,7 @@ fn first_line(text: &str) -> String {
 }
 
 fn names(changes: &RowChanges) -> String {
-    let mut named: Vec<String> =
-        changes.files.keys().take(NAMED).map(ToString::to_string).collect();
+    let mut named: Vec<String> = changes.files.keys().take(NAMED).map(here::path).collect();
     let more = changes.files.len() - named.len();
     if more > 0 {
         named.push(format!("{more} more"));

@@ -19,6 +19,60 @@ fn a_package_of_a_saved_monorepo_is_part_of_it() {
     assert!(mono.run(["list"]).success().text().contains("from the package"));
 }
 
+/// What is printed in a directory can be typed there; programs get paths from the root, as patches have them.
+#[test]
+fn paths_are_named_as_they_are_typed_in_the_present_directory() {
+    let env = test_env();
+    let files = [("package.json", "{}"), ("api/package.json", "{}"), ("api/x.py", "1\n")];
+    let mono =
+        env.work_dir("mono").files(files).files([("web/y.py", "1\n"), (".gitignore", "*.o")]);
+    mono.run(["save"]).success();
+    mono.write(
+        "work",
+        "echo 2 > api/x.py; rm web/y.py; echo o > api/a.o; echo '{ }' > package.json",
+    );
+    mono.run(["save"]).success();
+    let ran = mono.run(["run", "--", "sh", "work"]).success();
+    assert!(ran.error_text().contains("  api/x.py\n"), "{ran}");
+    let api = env.work_dir("mono/api");
+    let says = |args: &[&str], expected: &[&str]| {
+        let output = api.run(args.iter().copied());
+        let all = format!("{}{}", output.text(), output.error_text());
+        let mut lines = all.lines();
+        for wanted in expected {
+            assert!(lines.any(|line| line.contains(wanted)), "{args:?}: {wanted}: {output}");
+        }
+        assert!(!all.contains(" api/x.py"), "{args:?}: {output}");
+        output
+    };
+    let named = says(&["diff", "1", "--name-only"], &["x.py", "../package.json", "../web/y.py"]);
+    says(&["diff", "1", "--stat"], &["x.py  ", "../web/y.py"]);
+    says(&["history", "../web"], &["`herma restore 3^ ../web` brings back"]);
+    says(&["undo", "3", "../web/y.py"], &["create ../web/y.py", "in ../web/y.py"]);
+    says(&["restore", "3"], &["../web/y.py"]);
+    says(&["restore", "1", "a.o"], &["a.o cannot be brought back"]);
+    says(&["restore", "1", "nope"], &["Error: nope is neither"]);
+    // A patch can be applied, and says so where its paths are typed.
+    assert!(api.run(["diff", "1", "x.py"]).text().contains("--- a/api/x.py"));
+    for path in named.text().lines() {
+        api.run(["restore", "1", path]).success();
+    }
+    assert_eq!(mono.read("web/y.py") + &mono.read("package.json"), "1\n{}");
+    says(&["restore", "1", "web/y.py"], &["here `web/y.py` is `../web/y.py`"]);
+    api.write("x.py", "by hand\n");
+    says(&["list"], &["now", "restored ../web/y.py to 1", "restored x.py to 1"]);
+    assert!(api.run(["list", "--json"]).success().text().contains("api/x.py"));
+    says(&["save"], &["Saved"]);
+    says(&["steps"], &["restored ../web/y.py to 1"]);
+    let json = super::json(&api.run(["restore", "1", "x.py", "--json"]).success());
+    assert_eq!(json["actions"][0]["path"], "api/x.py");
+    let outside = env.work_dir("elsewhere");
+    outside.write("z", "");
+    let root = mono.path().to_str().unwrap();
+    let seen = outside.run(["--root", root, "diff", "3", "--name-only"]).success();
+    assert!(seen.text().contains("../mono/api/x.py\n"), "{seen}");
+}
+
 #[test]
 fn whoever_looks_around_or_below_a_project_is_told_where_it_is() {
     let env = test_env();

@@ -145,3 +145,50 @@ fn a_worktree_in_the_project_is_named_once_and_never_reset() {
     assert_eq!(project.read("a.txt"), "two\n");
     assert_eq!(project.read("wt/x.txt"), "another session's\n");
 }
+
+/// What somebody named becomes as it was, whoever changed it; what they wrote themselves is named, and where it is.
+#[test]
+fn whoever_names_a_directory_is_told_which_of_their_edits_are_overwritten() {
+    let env = test_env();
+    let files = [("d/a", "1\n2\n3\n"), ("d/b", "1\n"), ("d/c", "1\n"), ("e", "1\n")];
+    let project = env.work_dir("project").files(files);
+    project.run(["save"]).success();
+    project.run(["run", "--agent", "claude", "--", "sh", "-c", "echo 2 > d/b"]).success();
+    project.write("d/a", "mine\n");
+    project.write("e", "mine\n");
+    project.run(["save"]).success();
+    project.write("d/c", "not saved\n");
+    insta::assert_snapshot!(project.run(["restore", "1", "d", "--dry-run"]).success(), @"
+    write  d/a
+    write  d/b
+    write  d/c
+    ------- stderr -------
+    Would be overwritten, though edited by hand since:
+      d/a
+      d/c
+    3 changes would restore d to checkpoint 1 ([ID]). Nothing was changed.
+    ");
+    insta::assert_snapshot!(project.run(["restore", "1", "d"]).success(), @"
+    write  d/a
+    write  d/b
+    write  d/c
+    ------- stderr -------
+    Overwritten, though edited by hand since:
+      d/a
+      d/c
+    Hint: `herma restore 4 d` brings your edits back.
+    Restored d to checkpoint 1 ([ID]): 3 files written, 0 deleted, 0 kept.
+    `herma undo` brings back the state from before.
+    ");
+    let list = project.run(["list"]).success();
+    assert!(list.text().contains("restored d to 1"), "{list}");
+    project.run(["restore", "4", "d"]).success();
+    assert_eq!(project.read("d/a") + &project.read("d/c"), "mine\nnot saved\n");
+    project.run(["undo", "2", "d/b"]).success();
+    let list = project.run(["list"]).success();
+    assert!(list.text().contains("undid a part of 2"), "{list}");
+    let undone = project.run(["undo", "3", "--dry-run"]).success();
+    assert!(undone.error_text().contains("Undoing your edit 3 would change"), "{undone}");
+    let json = super::json(&project.run(["restore", "1", "d", "--json"]).success());
+    assert_eq!(json["overwritten"][0]["path"], "d/a");
+}

@@ -177,3 +177,58 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
     project.write("other.txt", &secret);
     project.run(["save"]).success();
 }
+
+#[test]
+fn what_somebody_pinned_or_named_is_not_dropped_by_the_way() {
+    let env = test_env();
+    let project = env.work_dir("project");
+    for text in ["1", "2", "3", "4"] {
+        project.write("a.txt", text);
+        project.run(["save", "-m", text]).success();
+    }
+    project.run(["pin", "1"]).success();
+    project.run(["name", "2", "good"]).success();
+    let refused = project.run(["drop", "--yes", "1-3"]).code(2);
+    let said = refused.error_text();
+    assert!(said.contains("2 (`good`) and 1 (pinned) are pinned or named"), "{said}");
+    assert!(said.contains("`herma drop --yes --pinned 1-3`"), "{said}");
+    let mut asked = project.in_terminal(["drop", "--yes", "2"]);
+    asked.wait_for("2 (`good`) is pinned or named, to be kept. Remove that, too? [y/N]");
+    asked.answer("n");
+    asked.finish().code(130);
+    project.run(["drop", "--yes", "3"]).success();
+    project.run(["drop", "--yes", "--pinned", "1-2"]).success();
+    let list = project.run(["list"]).success();
+    let reach = "checkpoint 4; 3 checkpoints were dropped or cleaned up.";
+    assert!(list.error_text().contains(reach), "{list}");
+    project.run(["drop", "--yes", "4"]).success();
+    let list = project.run(["list"]).success();
+    let nothing = "Nothing is left; 4 checkpoints were dropped or cleaned up.";
+    assert!(list.error_text().contains(nothing), "{list}");
+}
+
+#[test]
+fn what_is_not_saved_is_part_of_the_time_up_to_now() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "1")]);
+    project.run(["save"]).success();
+    let shows_now = |args: &[&str]| {
+        let list = [&["list", "--since", "1h"][..], args].concat();
+        project.run(list).success().text().starts_with("now")
+    };
+    assert!(!shows_now(&[]), "nothing is new");
+    project.write("a.txt", "2");
+    assert!(shows_now(&[]));
+    assert!(!shows_now(&["--agent", "claude"]) && !shows_now(&["--until", "1m"]));
+}
+
+#[test]
+fn a_message_that_nothing_was_saved_for_is_not_lost_without_a_word() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "1")]);
+    project.run(["save", "-m", "first"]).success();
+    let again = project.run(["save", "-m", "works now"]).success();
+    let said = "The message was not stored: `herma name 1 NAME` names that checkpoint.";
+    assert!(again.error_text().contains(said), "{again}");
+    assert!(!project.run(["save"]).success().error_text().contains("message"));
+}

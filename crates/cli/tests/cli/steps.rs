@@ -150,7 +150,7 @@ fn restores_are_listed_as_herma_s_own_steps() {
     project.write("a.txt", "two\n");
     project.write("b.txt", "two\n");
     project.run(["restore", "@", "a.txt"]).success();
-    insta::assert_snapshot!(project.run(["steps"]).success(), @"3  [TIME]  [AGE]        herma  restore  brought back a.txt from 1  (1 file, +1/-1)");
+    insta::assert_snapshot!(project.run(["steps"]).success(), @"3  [TIME]  [AGE]        herma  restore  restored a.txt to 1  (1 file, +1/-1)");
 }
 
 #[test]

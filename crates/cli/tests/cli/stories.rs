@@ -158,6 +158,23 @@ fn which_agent_wrote_this_line() {
 }
 
 #[test]
+fn a_long_prompt_is_told_as_wide_as_the_terminal() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("config.py", &*lines(1..=9))]);
+    let past = Past { env: &env, project: &project };
+    past.save(HOUR, "before");
+    let prompt = "word ".repeat(40) + "end";
+    past.prompt(10 * MINUTE, "claude", &prompt, "Edit", |p| changed(p, "config.py", 7, "tidy"));
+    for columns in [80, 160] {
+        let mut shell = sits_down(&project, columns);
+        shell.answer("herma blame config.py -L 7; exit");
+        let output = shell.finish();
+        let told = output.text().lines().find(|line| line.starts_with("Step 2")).unwrap_or("");
+        assert_eq!(unicode_width::UnicodeWidthStr::width(told), columns, "{told}");
+    }
+}
+
+#[test]
 fn a_deleted_folder_by_its_name() {
     let env = test_env();
     let files = [("docs/a.md", "a\n"), ("docs/b.md", "b\n"), ("keep", "k\n")];
@@ -272,6 +289,60 @@ fn a_project_that_was_moved() {
     assert_eq!(env.work_dir("new").read("a"), "1\n");
 }
 
+/// Worked in before it was adopted: the older steps come along, with who did them, and are before all that is here.
+#[test]
+fn a_moved_project_that_was_worked_in() {
+    let env = test_env();
+    let project = env.work_dir("old").files([("a", &*lines(1..=9))]);
+    let past = Past { env: &env, project: &project };
+    past.save(HOUR, "before");
+    past.prompt(30 * MINUTE, "claude", "break it", "Edit", |p| changed(p, "a", 2, "broken"));
+    past.prompt(20 * MINUTE, "codex", "tidy", "Edit", |p| changed(p, "a", 5, "tidy"));
+    // Number 4 marks number 3.
+    project.run(["undo"]).success();
+    let mut shell = sits_down(&project, 100);
+    types(&mut shell, "cd ..; mv old new; cd new", &[]);
+    let moved = env.work_dir("new");
+    let past = Past { env: &env, project: &moved };
+    // The same session goes on, and its prompts are counted anew.
+    past.prompt(10 * MINUTE, "claude", "break it", "Edit", |p| changed(p, "a", 8, "later"));
+    moved.run(["save", "-m", "mine"]).success();
+    types(
+        &mut shell,
+        "herma doctor --adopt",
+        &["Reconnected 4 checkpoints", "1–4 there, 3–6 here"],
+    );
+    let list = [
+        "2 ",
+        "claude",
+        "\"break it\"",
+        "1 ",
+        "first checkpoint",
+        "5 ",
+        "codex",
+        "\"tidy\"",
+        "undone",
+        "4 ",
+        "claude",
+        "\"break it\"",
+        "3 ",
+        "before",
+    ];
+    types(&mut shell, "herma list", &list);
+    types(&mut shell, "herma show 4", &["Prompt:", "break it", "+broken"]);
+    types(&mut shell, "herma blame a -L 2", &["4", "claude", "broken"]);
+    types(&mut shell, "herma undo", &["Undid \"break it\" (step 2)"]);
+    types(&mut shell, "herma undo", &["Undid \"break it\" (step 4)"]);
+    assert_eq!(moved.read("a"), lines(1..=9));
+    types(&mut shell, "herma redo; herma redo", &["Redid", "Redid"]);
+    types(&mut shell, "herma undo 4", &["Undid step 4"]);
+    let left = moved.read("a");
+    assert!(left.contains("later") && !left.contains("broken") && !left.contains("tidy"), "{left}");
+    // Handles go on where they were.
+    past.prompt(MINUTE, "gemini", "more", "Edit", |p| changed(p, "a", 9, "more"));
+    types(&mut shell, "herma undo", &["Undid \"more\""]);
+}
+
 #[test]
 fn eight_days_away() {
     let env = test_env();
@@ -319,12 +390,12 @@ fn three_hundred_changes_fit_every_terminal() {
     }
     for columns in [40, 80, 120] {
         let mut shell = sits_down(&project, columns);
-        shell.answer("herma list; exit");
+        shell.answer("herma list; herma steps; exit");
         let output = shell.finish();
         let shown = output.text();
-        let rows: Vec<&str> =
-            shown.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
-        assert_eq!(rows.len(), 301, "{shown}");
+        let is_row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        let rows: Vec<&str> = shown.lines().filter(is_row).collect();
+        assert_eq!(rows.len(), 301 + 200, "{shown}");
         for row in rows {
             let width = unicode_width::UnicodeWidthStr::width(row);
             assert!(width <= columns, "{width} of {columns}: {row}");

@@ -192,13 +192,19 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     Kept, edited by hand since:
       code.txt
     Warning: 1 conflict left as it is:
-      code.txt: the same lines were changed since
+      code.txt: the same lines were changed since (line 3)
     Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.
     Step 2 was not undone: code.txt stays as it is.
     [exit status: 3]
     ");
     assert_eq!(project.read("code.txt"), mixed);
+    let [planned, done] = [&["undo", "2", "--dry-run"][..], &["undo", "2"]].map(|args| {
+        let output = project.run(args).code(3);
+        output.error_text().replace("would not be", "was not")
+    });
+    assert_eq!(planned, done, "what is predicted is what happens");
     let answer = json(&project.run(["undo", "2", "--dry-run", "--json"]).code(3));
+    assert_eq!(answer["conflicts"][0]["text"], "the same lines were changed since (line 3)");
     assert_eq!(answer["schema"], "herma.take-back/3");
     assert_eq!(answer["conflicts"][0]["why"], "text");
     assert_eq!(answer["conflicts"][0]["decided"], "left");
@@ -237,7 +243,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
     Kept, changed by other steps:
       other.txt
     Warning: 1 conflict left as it is:
-      config.py: the same lines were changed since
+      config.py: the same lines were changed since (line 3)
     Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.
     Undid a part of step 5: 1 file written, 0 deleted.
     Step 2 was not undone: config.py stays as it is.
@@ -334,7 +340,7 @@ fn what_is_undone_of_a_prompt_is_said_and_nothing_more() {
     }
     let nothing = project.run(["undo", "a.txt"]).code(1);
     assert!(nothing.error_text().contains("nothing to undo in a.txt"), "{nothing}");
-    // A restore is named by the checkpoint it went to.
+    // A restore is named by what was named, and the checkpoint it went to.
     let restored = said(&["restore", "3", "a.txt"]);
-    assert!(restored.contains("Restored checkpoint 3"), "{restored}");
+    assert!(restored.contains("Restored a.txt to checkpoint 3"), "{restored}");
 }

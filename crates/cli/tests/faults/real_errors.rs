@@ -87,7 +87,7 @@ fn real_errors_on_a_read_only_store_it_can_be_read() {
         &["restore", "old"],
         &["undo"],
         &["pin", "old"],
-        &["drop", "--yes", "old"],
+        &["drop", "--yes", "--pinned", "old"],
         &["step", "begin"],
         &["run", "--", "touch", "ran"],
         &["purge", "--yes", "a.txt"],
@@ -366,7 +366,7 @@ fn real_errors_a_pack_that_nobody_may_remove_is_collected_later() {
         return;
     };
     project.run(["save", "--name", "new"]).success();
-    project.run(["drop", "--yes", "old"]).success();
+    project.run(["drop", "--yes", "--pinned", "old"]).success();
     let collected = project.run(["checkpoints", "gc"]);
     let said = collected.to_string();
     assert!(matches!(collected.status.code(), Some(1 | 3)), "{collected}");

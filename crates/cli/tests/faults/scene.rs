@@ -182,7 +182,7 @@ impl Scene {
             project.run(["pin", "@-2"]).success();
         };
         let trees = [first(), second(), third()];
-        let args = ["drop", "--yes", "@-2"];
+        let args = ["drop", "--yes", "--pinned", "@-2"];
         Self::new(&trees, &third(), prepare, &args, Action::Drop)
     }
 

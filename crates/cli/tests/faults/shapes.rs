@@ -307,7 +307,7 @@ impl Shape {
             project.write("extra.txt", "will be dropped\n");
             let saved = project.run(["save", "--name", "dropped"]);
             saved.code(Scene::code_of_save(project, self));
-            project.run(["drop", "--yes", "dropped"]).success();
+            project.run(["drop", "--yes", "--pinned", "dropped"]).success();
             std::fs::remove_file(project.path().join("extra.txt")).unwrap();
         };
         let mut history = Vec::new();

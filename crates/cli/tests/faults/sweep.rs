@@ -255,7 +255,7 @@ fn check_drop(scene: &Scene, succeeded: bool) {
         let stash = scene.stash();
         scene.assert_restores(id, tree);
         scene.reset_to(&stash);
-        scene.project().run(["drop", "--yes", id]).success();
+        scene.project().run(["drop", "--yes", "--pinned", id]).success();
         assert!(!scene.listed().contains(id), "dropped, but still there");
         assert_sound(&scene.env.repository());
     }

@@ -255,7 +255,7 @@ fn in_use(store: &OpenStore, id: &ProjectId) -> Result<HashSet<ObjectId>> {
     }
     if let Some(state) = own_state(store, id)? {
         let log = StepLog::open(&state)?;
-        let open = open_steps(&log, log.next_handle())?;
+        let open = open_steps(&log)?;
         ids.extend(open.iter().map(|step| step.before.checkpoint));
     }
     Ok(ids)

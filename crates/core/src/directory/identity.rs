@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use herma_fs::place::Place;
 use herma_store::ProjectId;
 
 use super::json;
-use super::place::{Place, Places};
 use crate::types::settings::AskedLimits;
 
 const WORKDIR: &str = "workdir";
@@ -33,6 +33,17 @@ const MAX_TOTAL_SIZE: &str = "max_total_size";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
     members: json::Members,
+}
+
+/// What is known about where a project was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The directory it was in.
+    pub parent: Option<Place>,
+    /// The project itself.
+    pub own: Option<Place>,
+    /// The device the project itself was on; may be known where the rest is not.
+    pub own_dev: Option<u64>,
 }
 
 impl Identity {

@@ -24,8 +24,8 @@ const RESEMBLANCE_PERCENT: usize = 50;
 pub struct Adopted {
     /// The numbers that its checkpoints have here, the oldest first.
     pub numbers: Vec<u64>,
-    /// How many of its steps were not taken over, because steps were recorded here already.
-    pub steps_left: usize,
+    /// The numbers that these had there.
+    pub were: Vec<u64>,
 }
 
 impl Engine {
@@ -119,12 +119,12 @@ impl Operation<'_> {
             let theirs = theirs.entries.iter().find(|entry| entry.number == number)?;
             now.entries.iter().find(|entry| entry.id == theirs.id).map(|entry| entry.number)
         };
-        let steps_left = self.carry_steps(&from.id, &place_of, &number_of)?;
+        self.carry_steps(&from.id, &place_of, &number_of)?;
         // ORDER: the old project goes when nothing is left that only it has.
         forget(&self.store, &from.id)?;
         let taken = now.entries.iter().filter(|now| fresh.iter().any(|entry| entry.id == now.id));
         let numbers = taken.map(|entry| entry.number).collect();
-        Ok(Adopted { numbers, steps_left })
+        Ok(Adopted { numbers, were: fresh.iter().map(|entry| entry.number).collect() })
     }
 
     /// The numbers for checkpoints of another project: their own if none was ever given here.

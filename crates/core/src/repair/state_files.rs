@@ -160,7 +160,7 @@ fn before_restore(store: &OpenStore, file: &str, bytes: &[u8]) -> String {
     })
 }
 
-fn is_step(dir: &Dir, name: &str, number: u64) -> Result<bool> {
+fn is_step(dir: &Dir, name: &str, number: i64) -> Result<bool> {
     match dir.read_opt(name, step_record::MAX_RECORD) {
         Err(e) if e.errno() == Some(herma_fs::Errno::FBIG) => Ok(false),
         // One that is gone since it was listed is none that cannot be used.

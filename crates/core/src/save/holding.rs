@@ -14,7 +14,7 @@ use crate::records::step::log::StepLog;
 use crate::records::step::{Step, StepRules};
 
 /// So many of the newest steps may have ended with the newest checkpoint.
-const STEPS_SEARCHED: u64 = 16;
+const STEPS_SEARCHED: usize = 16;
 
 impl Operation<'_> {
     /// What a look before files are moved holds: the two ends of the last move, also of one that was interrupted, the end of
@@ -41,12 +41,8 @@ impl Operation<'_> {
     fn ends_a_step(&self, checkpoint: &ObjectId) -> bool {
         let Ok(Some(state)) = own_state(&self.store, &self.id) else { return false };
         let Ok(log) = StepLog::open(&state) else { return false };
-        let next = log.next_handle();
-        let mut recent = (next.saturating_sub(STEPS_SEARCHED).max(1)..next).rev();
-        recent.any(|number| {
-            let step = log.step(number).ok().flatten();
-            step.is_some_and(|step| !step.kind.is_move() && step.after() == Some(*checkpoint))
-        })
+        let is_its_end = |step: Step| !step.kind.is_move() && step.after() == Some(*checkpoint);
+        log.recent().take(STEPS_SEARCHED).any(|step| step.is_ok_and(is_its_end))
     }
 
     /// What a save holds while these steps are under way: the states they began with, and the rules of then.

@@ -87,7 +87,7 @@ impl Operation<'_> {
         Ok(saved)
     }
 
-    pub(crate) fn note_late(&self, handle: u64) -> Result<()> {
+    pub(crate) fn note_late(&self, handle: i64) -> Result<()> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         if let Some(mut step) = log.step(handle)? {
@@ -103,7 +103,7 @@ impl Operation<'_> {
             return Ok(Vec::new());
         };
         let log = StepLog::open(&state)?;
-        open_steps(&log, log.next_handle())
+        open_steps(&log)
     }
 
     fn save_or_share(

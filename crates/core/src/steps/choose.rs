@@ -49,7 +49,7 @@ impl StepChoice {
 
     /// The chosen among the steps of a project, by their handles, with the steps that are part of them. Herma's own moves
     /// are chosen by number only, or when everything is.
-    pub(crate) fn pick(&self, steps: &[Step]) -> BTreeSet<u64> {
+    pub(crate) fn pick(&self, steps: &[Step]) -> BTreeSet<i64> {
         let mut fitting: Vec<&Step> = steps.iter().filter(|step| self.fits(step)).collect();
         if let Some(turn) = &self.turn {
             let wanted = match turn {
@@ -71,7 +71,7 @@ impl StepChoice {
                 })
             });
         }
-        let mut chosen: BTreeSet<u64> = fitting.iter().map(|step| step.handle).collect();
+        let mut chosen: BTreeSet<i64> = fitting.iter().map(|step| step.handle).collect();
         // Ascending, so that what is part of a part is found too.
         for step in steps {
             if step.start.within.is_some_and(|outer| chosen.contains(&outer)) {

@@ -72,7 +72,7 @@ impl Operation<'_> {
         let chosen = choice.pick(&steps);
         let shared = overlaps(&steps);
         let marks = self.marks(&steps);
-        let called: HashMap<u64, StepId> = steps.iter().map(|s| (s.handle, s.id())).collect();
+        let called: HashMap<i64, StepId> = steps.iter().map(|s| (s.handle, s.id())).collect();
         let live = Live { operation: self, all: OnceCell::new() };
         let (mut listed, mut passed) = (Vec::new(), 0);
         let all = steps.into_iter().zip(shared).rev();
@@ -89,7 +89,7 @@ impl Operation<'_> {
                 listed.extend(step.map(|listed| ListedStep {
                     outer,
                     undone: marks.is_undone(listed.step.handle),
-                    told: self.told_of(&listed.step),
+                    told: self.told_of(&listed.step, &|handle| called.get(&handle).copied()),
                     ..listed
                 }));
             } else {
@@ -101,8 +101,11 @@ impl Operation<'_> {
 }
 
 impl Operation<'_> {
-    /// What its own checkpoint says of one of Herma's moves.
-    fn told_of(&self, step: &Step) -> Option<String> {
+    /// What one of Herma's moves did: to which steps, or what its own checkpoint says.
+    fn told_of(&self, step: &Step, id_of: &dyn Fn(i64) -> Option<StepId>) -> Option<String> {
+        if let Some(told) = step.undid.as_ref().and_then(|undid| undid.in_words(id_of)) {
+            return Some(told);
+        }
         let number = step.number.filter(|_| step.kind.is_move())?;
         let id = self.store.dirs.refs().read(&checkpoint_ref(&self.id, number)).ok()??;
         let commit = self.store.objects.read_commit(&id).ok()?;
@@ -245,7 +248,7 @@ fn was_under_way(first: &Step, second: &Step) -> bool {
 }
 
 /// Is a step part of the one with this number, be it through others?
-fn is_part(steps: &[Step], step: &Step, outer: u64) -> bool {
+fn is_part(steps: &[Step], step: &Step, outer: i64) -> bool {
     let mut above = step.start.within;
     while let Some(number) = above.filter(|number| *number > outer) {
         let found = steps.binary_search_by_key(&number, |step| step.handle);

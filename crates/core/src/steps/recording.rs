@@ -16,11 +16,11 @@ use crate::engine::Project;
 use crate::engine::open::own_state;
 use crate::error::{Error, Result};
 use crate::records::journal::Journal;
-use crate::records::step::log::{STEPS_SEARCHED_FOR_OPEN, StepLog};
+use crate::records::step::log::StepLog;
 use crate::records::step::marks::{Marks, Turn};
 use crate::records::step::outside::Sighting;
 use crate::records::step::{
-    Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs, Undid,
+    Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs,
 };
 use crate::records::undo::Move;
 use crate::restore::arrival::Arrived;
@@ -66,7 +66,7 @@ impl Operation<'_> {
     /// under way.
     pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>> {
         let (abandoned, open): (Vec<_>, Vec<_>) =
-            open_steps(log, log.next_handle())?.into_iter().partition(Step::is_abandoned);
+            open_steps(log)?.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
             self.end_unknown(log, step)?;
         }
@@ -114,7 +114,7 @@ impl Operation<'_> {
             ..SaveOptions::default()
         };
         // What was covered when it began, or when others did that are under way, is covered when it ends.
-        let holding = self.holding_steps(&open_steps(&log, log.next_handle())?);
+        let holding = self.holding_steps(&open_steps(&log)?);
         let mut saved = match self.save_and_note(&options, holding) {
             Ok(saved) => saved,
             Err(e) => {
@@ -229,7 +229,7 @@ impl Operation<'_> {
     fn give_up_open(&self, session: &str, only_own: bool) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let session = Some(cut_name(session));
-        for step in open_steps(&log, log.next_handle())? {
+        for step in open_steps(&log)? {
             let is_its = step.start.facts.session == session;
             if is_its
                 && step.kind == StepKind::Tool
@@ -383,28 +383,16 @@ fn kind_of(journal: &Journal) -> StepKind {
 /// How a move is told of in the list of checkpoints.
 fn went(journal: &Journal, log: &StepLog, target: &Checkpoint) -> String {
     let number = target.number;
-    if let Some(undid) = &journal.undid {
-        return undid_in_words(undid, log);
+    let id_of = |handle| log.step(handle).ok().flatten().map(|step| step.id());
+    if let Some(told) = journal.undid.as_ref().and_then(|undid| undid.in_words(&id_of)) {
+        return told;
     }
     let paths: Vec<String> = journal.options.paths.iter().map(ToString::to_string).collect();
     match journal.by {
         Move::Restore if paths.is_empty() => format!("went back to {number}"),
-        Move::Restore => format!("brought back {} from {number}", paths.join(", ")),
+        Move::Restore => format!("restored {} to {number}", paths.join(", ")),
         Move::Undo => format!("undid what came after {number}"),
         Move::Redo => format!("redid what led to {number}"),
-    }
-}
-
-/// The same of one that took steps back.
-fn undid_in_words(undid: &Undid, log: &StepLog) -> String {
-    let called = undid.steps.iter().filter_map(|handle| log.step(*handle).ok().flatten());
-    let mut ids: Vec<StepId> = called.map(|step| step.id()).collect();
-    ids.sort_unstable();
-    let ids: Vec<String> = ids.iter().map(StepId::to_string).collect();
-    match undid.how {
-        _ if ids.is_empty() => "undid a part".to_owned(),
-        TakeBackAs::Redo => format!("redid what {} undid", ids.join(", ")),
-        _ => format!("undid {}", ids.join(", ")),
     }
 }
 
@@ -418,20 +406,14 @@ fn is_made_to_go_there(log: &StepLog, target: &Checkpoint, newest: i64) -> Resul
 
 /// The step under which a move was noted, if it was.
 fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<Step>> {
-    let next = log.next_handle();
-    for handle in (next.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..next).rev() {
-        let is_it = |step: &Step| {
-            step.kind == kind
-                && step.moves_before.is_none_or(|moves| moves == journal.undo.moves)
-                && step.started == journal.started
-                && step.before.checkpoint == journal.safety
-                && step.after() == Some(journal.target)
-        };
-        if let Some(step) = log.step(handle)?.filter(is_it) {
-            return Ok(Some(step));
-        }
-    }
-    Ok(None)
+    let is_it = |step: &Step| {
+        step.kind == kind
+            && step.moves_before.is_none_or(|moves| moves == journal.undo.moves)
+            && step.started == journal.started
+            && step.before.checkpoint == journal.safety
+            && step.after() == Some(journal.target)
+    };
+    log.recent().find(|step| step.as_ref().map_or(true, is_it)).transpose()
 }
 
 /// How the state before a step is saved.
@@ -453,25 +435,24 @@ fn reason(when: &str, start: &StepStart) -> String {
     }
 }
 
-/// Steps below this handle that are under way, among the newest ones.
-pub(crate) fn open_steps(log: &StepLog, handle: u64) -> Result<Vec<Step>> {
-    let mut open = Vec::new();
-    for recent in handle.saturating_sub(STEPS_SEARCHED_FOR_OPEN).max(1)..handle {
-        open.extend(log.step(recent)?.filter(Step::is_open));
-    }
+/// The steps that are under way, among the newest ones.
+pub(crate) fn open_steps(log: &StepLog) -> Result<Vec<Step>> {
+    let open = log.recent().filter(|step| step.as_ref().map_or(true, Step::is_open));
+    let mut open: Vec<Step> = open.collect::<Result<_>>()?;
+    open.reverse();
     Ok(open)
 }
 
 /// The step that a new one is part of, if that is still under way. What was started during a step and
 /// outlives it says that it is part of it for ever after.
-fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<u64>> {
+fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<i64>> {
     let Some(outer) = start.within else { return Ok(None) };
     let is_open = log.step(outer)?.is_some_and(|step| step.is_open());
     Ok(is_open.then_some(outer))
 }
 
 /// Is a step part of the one with this number?
-fn is_within(log: &StepLog, step: &Step, outer: u64) -> bool {
+fn is_within(log: &StepLog, step: &Step, outer: i64) -> bool {
     let mut above = step.start.within;
     while let Some(number) = above {
         if number == outer {

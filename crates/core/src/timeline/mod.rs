@@ -103,12 +103,12 @@ impl Story {
     }
 
     /// The step with this handle.
-    pub(crate) fn step(&self, handle: u64) -> Option<&Step> {
+    pub(crate) fn step(&self, handle: i64) -> Option<&Step> {
         self.steps.iter().find(|step| step.handle == handle)
     }
 
     /// What these steps are called.
-    pub(crate) fn ids<'h>(&self, handles: impl IntoIterator<Item = &'h u64>) -> Vec<StepId> {
+    pub(crate) fn ids<'h>(&self, handles: impl IntoIterator<Item = &'h i64>) -> Vec<StepId> {
         let known = handles.into_iter().filter_map(|handle| self.step(*handle));
         let mut ids: Vec<StepId> = known.map(Step::id).collect();
         ids.sort_unstable();

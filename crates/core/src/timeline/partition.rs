@@ -13,12 +13,12 @@ pub(crate) struct Sorted {
     /// What is not, and whose it is.
     pub(crate) others: Vec<(usize, Belongs)>,
     pub(crate) keeps_anything: bool,
-    pub(crate) steps: BTreeSet<u64>,
-    pub(crate) uncertain: BTreeSet<u64>,
+    pub(crate) steps: BTreeSet<i64>,
+    pub(crate) uncertain: BTreeSet<i64>,
 }
 
 impl Sorted {
-    pub(crate) fn new(told: &Story, chosen: &BTreeSet<u64>, first: usize) -> Self {
+    pub(crate) fn new(told: &Story, chosen: &BTreeSet<i64>, first: usize) -> Self {
         let line = &told.line;
         let mut sorted = Self::default();
         for stretch in first..line.stretches() {

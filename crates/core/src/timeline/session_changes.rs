@@ -114,7 +114,7 @@ impl Operation<'_> {
 impl Ground<'_> {
     fn compose(
         &self,
-        chosen: &BTreeSet<u64>,
+        chosen: &BTreeSet<i64>,
         scope: &[RelPath],
         renames: bool,
     ) -> Result<SessionChanges> {
@@ -169,7 +169,7 @@ impl Ground<'_> {
 }
 
 /// The numbers of the chosen steps; an error if there are none.
-fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<u64>> {
+fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<i64>> {
     if let Some(missing) = choice.missing(&story.steps) {
         return Err(Error::NoSuchStep(WhichStep::Id(missing)));
     }
@@ -181,7 +181,7 @@ fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<u64>> {
 }
 
 /// Steps that changed something, of which a checkpoint is gone and nothing can be told any more.
-fn forgotten(story: &Story, chosen: &BTreeSet<u64>) -> Vec<StepId> {
+fn forgotten(story: &Story, chosen: &BTreeSet<i64>) -> Vec<StepId> {
     let is_kept = |id: ObjectId| story.checkpoints.iter().any(|c| c.id == id);
     let is_forgotten = |step: &&Step| match step.end {
         StepEnd::Changed(after) | StepEnd::Unknown(after) => {

@@ -14,7 +14,7 @@ use crate::types::checkpoint::{Checkpoint, Origin};
 
 /// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
 /// a step ended.
-type Order = (i64, u64);
+type Order = (i64, i64);
 
 /// A state the project was in.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Timeline {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cover {
-    step: u64,
+    step: i64,
     id: StepId,
     /// Was the step under way during all of the stretch, and does it end where it says?
     certain: bool,
@@ -83,7 +83,7 @@ impl Timeline {
         let seen = seen_by_steps(steps, checkpoints, &points);
         points.extend(seen);
         points.sort_by_key(|point| point.order);
-        points.push(Point { order: (i64::MAX, u64::MAX), state: present, checkpoint: None });
+        points.push(Point { order: (i64::MAX, i64::MAX), state: present, checkpoint: None });
         let mut line = Self { covers: vec![Vec::new(); points.len() - 1], points };
         for step in steps {
             line.cover(step);
@@ -94,7 +94,7 @@ impl Timeline {
 
     /// Notes during which stretches a step was under way.
     fn cover(&mut self, step: &Step) {
-        let begin: Order = (step.before.place, 2 * step.handle);
+        let begin: Order = (step.before.place, step.handle.saturating_mul(2));
         if step.kind.is_move()
             && let Some(own) = self.points.iter().position(|point| point.order == begin)
         {
@@ -123,21 +123,22 @@ impl Timeline {
     /// A restore is alone in its stretch, and an inner step did what happened while an outer one waited
     /// for it.
     fn settle(&mut self, steps: &[Step]) {
-        let by_handle: HashMap<u64, &Step> = steps.iter().map(|step| (step.handle, step)).collect();
-        let find = |handle: u64| by_handle.get(&handle).copied();
+        let by_handle: HashMap<i64, &Step> = steps.iter().map(|step| (step.handle, step)).collect();
+        let find = |handle: i64| by_handle.get(&handle).copied();
         for (stretch, covers) in self.covers.iter_mut().enumerate() {
             let from = self.points[stretch].order;
             let own_move = covers.iter().copied().find(|cover| {
                 find(cover.step).is_some_and(|step| {
-                    step.kind.is_move() && from == (step.before.place, 2 * step.handle)
+                    step.kind.is_move()
+                        && from == (step.before.place, step.handle.saturating_mul(2))
                 })
             });
             if let Some(own) = own_move {
                 *covers = vec![own];
                 continue;
             }
-            let mut outer: HashSet<u64> = HashSet::new();
-            let mut next: Vec<u64> = covers.iter().map(|cover| cover.step).collect();
+            let mut outer: HashSet<i64> = HashSet::new();
+            let mut next: Vec<i64> = covers.iter().map(|cover| cover.step).collect();
             // Each step is part of an earlier one, so this comes to an end.
             while let Some(inner) = next.pop() {
                 if let Some(within) = find(inner).and_then(|step| step.start.within)
@@ -178,7 +179,7 @@ impl Timeline {
     fn given_up(&self, step: &Step) -> usize {
         let until = step.given_up_at();
         let late = |point: &Point| {
-            point.order > (step.before.place, 2 * step.handle)
+            point.order > (step.before.place, step.handle.saturating_mul(2))
                 && point
                     .checkpoint
                     .as_ref()
@@ -213,18 +214,18 @@ impl Timeline {
     }
 
     /// The same by their handles.
-    pub(crate) fn steps_in(&self, stretch: usize) -> impl Iterator<Item = u64> {
+    pub(crate) fn steps_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
         self.covers[stretch].iter().map(|cover| cover.step)
     }
 
     /// Steps under way during a stretch of which it is not known where they began or ended.
-    pub(crate) fn uncertain_in(&self, stretch: usize) -> impl Iterator<Item = u64> {
+    pub(crate) fn uncertain_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
         let uncertain = self.covers[stretch].iter().filter(|cover| !cover.certain);
         uncertain.map(|cover| cover.step)
     }
 
     /// How a stretch relates to chosen steps.
-    pub(crate) fn belongs(&self, stretch: usize, chosen: &BTreeSet<u64>) -> Belongs {
+    pub(crate) fn belongs(&self, stretch: usize, chosen: &BTreeSet<i64>) -> Belongs {
         let is_chosen = |cover: &Cover| chosen.contains(&cover.step);
         let covers = &self.covers[stretch];
         if covers.is_empty() {
@@ -248,7 +249,7 @@ impl Timeline {
     }
 
     /// The first stretch in which one of these steps was under way.
-    pub(crate) fn first_stretch(&self, chosen: &BTreeSet<u64>) -> Option<usize> {
+    pub(crate) fn first_stretch(&self, chosen: &BTreeSet<i64>) -> Option<usize> {
         let has_chosen = |covers: &Vec<Cover>| covers.iter().any(|c| chosen.contains(&c.step));
         self.covers.iter().position(has_chosen)
     }
@@ -333,7 +334,7 @@ fn ends_of_move(
         }
         None => (after_move(step, before, after)?, after),
     };
-    let order = (step.before.place, 2 * step.handle);
+    let order = (step.before.place, step.handle.saturating_mul(2));
     Some([
         Point { order, state: (before.tree, before.modes), checkpoint: Some(before.clone()) },
         Point { order: (order.0, order.1 + 1), state, checkpoint: Some(vouching.clone()) },

@@ -244,7 +244,7 @@ impl Told<'_> {
     /// Did Herma itself, and nobody else, lead from one state to another?
     pub(crate) fn is_move_between(&self, from: usize, to: usize) -> bool {
         let line = &self.story.line;
-        let is_move = |number: u64| self.story.step(number).is_some_and(|s| s.kind.is_move());
+        let is_move = |number: i64| self.story.step(number).is_some_and(|s| s.kind.is_move());
         (from..to).all(|stretch| {
             let mut steps = line.steps_in(stretch).peekable();
             steps.peek().is_some() && steps.all(is_move)

@@ -10,19 +10,19 @@ pub enum StepId {
     /// The number of the checkpoint it ended in, as `13`.
     Number(u64),
     /// Which one it is in the order of beginning, as `s7`.
-    Handle(u64),
+    Handle(i64),
 }
 
 impl StepId {
     /// The step that somebody calls so: `13` or `s7`.
     pub fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str| {
-            let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse().ok().filter(|_| is_number)
-        };
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         match text.strip_prefix('s') {
-            Some(handle) => number(handle).map(Self::Handle),
-            None => number(text).map(Self::Number),
+            Some(handle) if is_number(handle.strip_prefix('-').unwrap_or(handle)) => {
+                handle.parse().ok().map(Self::Handle)
+            }
+            None if is_number(text) => text.parse().ok().map(Self::Number),
+            _ => None,
         }
     }
 
@@ -33,6 +33,19 @@ impl StepId {
             Self::Handle(_) => None,
         }
     }
+}
+
+/// No recorded step has a handle above this.
+const BY_HAND: i64 = 1 << 62;
+
+/// The handle of what was saved as this checkpoint and no step made.
+pub(crate) const fn handle_by_hand(number: u64) -> i64 {
+    BY_HAND | number.cast_signed()
+}
+
+/// The number that a handle is made of.
+pub(crate) fn number_by_hand(handle: i64) -> Option<u64> {
+    (handle >= BY_HAND).then_some((handle ^ BY_HAND).cast_unsigned())
 }
 
 impl fmt::Display for StepId {

@@ -10,14 +10,7 @@ use crate::engine::operation::Operation;
 use crate::error::Result;
 use crate::records::step::{Moment, Step, StepEnd, StepKind, StepStart};
 use crate::steps::StepChoice;
-
-/// No recorded step has a handle above this.
-const BY_HAND: u64 = 1 << 62;
-
-/// The handle of what was saved as this checkpoint and no step made.
-pub(crate) const fn handle_by_hand(number: u64) -> u64 {
-    BY_HAND | number
-}
+use crate::types::step_id::handle_by_hand;
 
 impl Operation<'_> {
     /// All steps that are remembered, and those made by hand that are asked for by their numbers.

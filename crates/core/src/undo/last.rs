@@ -132,7 +132,7 @@ impl Operation<'_> {
     /// What undoing a unit would do; `None` if nothing of it is there any more.
     fn plan_unit(&self, unit: Unit, asked: &UndoLast) -> Result<Option<NextMove>> {
         let all = unit.to_undo(asked.conflicts);
-        let choices: Vec<Vec<u64>> = if asked.only_step {
+        let choices: Vec<Vec<i64>> = if asked.only_step {
             all.into_iter().rev().map(|handle| vec![handle]).collect()
         } else {
             vec![all]
@@ -191,7 +191,7 @@ impl Operation<'_> {
             return along_states(Some(Box::new(JustMoved { unit, doubt: None, undid })));
         }
         let taken = unit.steps.iter().filter_map(|step| step.undid.as_ref());
-        let taken: Vec<u64> =
+        let taken: Vec<i64> =
             taken.flat_map(|undid| [&*undid.steps, &*undid.left].concat()).collect();
         let steps = self.all_steps()?.into_iter();
         let unit = marks.unit(steps.filter(|step| taken.contains(&step.handle)).collect());
@@ -231,17 +231,17 @@ impl Operation<'_> {
         let is_before =
             |next| next == before || state(next).is_some() && state(next) == state(before);
         let leads_back = standing.next(by).is_some_and(is_before);
-        let undid = Undid { steps: vec![step.handle], left: Vec::new(), how };
+        let undid = Undid { steps: vec![step.handle], how, ..Undid::default() };
         Ok((standing.is_untouched() && leads_back).then_some(undid))
     }
 
     /// The handle of what was done last; what was undone and redone was.
-    fn last_done(&self) -> Result<Option<u64>> {
+    fn last_done(&self) -> Result<Option<i64>> {
         let log = self.step_log()?;
         let mut last = log.newest(|step| !step.is_idle())?;
         let only = |step: &Step, as_asked: TakeBackAs| {
             let undid = step.undid.as_ref().filter(|undid| undid.how == as_asked)?;
-            <[u64; 1]>::try_from(&undid.steps[..]).ok().map(|[only]| only)
+            <[i64; 1]>::try_from(&undid.steps[..]).ok().map(|[only]| only)
         };
         while let Some(undo) = last.as_ref().and_then(|redo| only(redo, TakeBackAs::Redo)) {
             let undo = log.newest(|step| step.handle == undo)?;
@@ -284,8 +284,10 @@ impl Operation<'_> {
             return Ok(Some(UndoDoubt::OlderThanADay));
         }
         let Some(number) = unit.id.number() else { return Ok(None) };
-        let newer = self.load_history()?;
-        let newer = newer.readable_where(&self.store, |entry| entry.number > number)?;
+        let history = self.load_history()?;
+        let own = history.entries.iter().find(|entry| entry.number == number);
+        let own = own.map_or(number.cast_signed(), |own| own.place);
+        let newer = history.readable_where(&self.store, |entry| entry.place > own)?;
         let is_by_hand = |facts: &crate::types::checkpoint::Facts| {
             facts.texts().iter().all(|(_, text)| text.is_none())
         };
@@ -294,6 +296,6 @@ impl Operation<'_> {
     }
 }
 
-fn chosen(handles: Vec<u64>) -> StepChoice {
+fn chosen(handles: Vec<i64>) -> StepChoice {
     StepChoice { ids: handles.into_iter().map(StepId::Handle).collect(), ..StepChoice::default() }
 }

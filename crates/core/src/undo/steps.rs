@@ -105,18 +105,23 @@ impl Operation<'_> {
 
     /// What carrying this out takes back, for those that come after.
     fn undid_by(&self, plan: &TakeBackPlan) -> Result<Undid> {
-        let is_everywhere = plan.asked.part() == RestoreOptions::default();
-        let how = if plan.asked.since.is_some() { TakeBackAs::Restore } else { plan.asked.how };
-        let mut steps = self.steps_for(&self.load_history()?, &plan.asked.steps)?;
-        let chosen = plan.asked.steps.pick(&steps);
-        let within = |id: &StepId| plan.touched.contains_key(id) && !plan.beyond.contains(id);
-        let is_all_of_it =
-            |step: &Step| is_everywhere || plan.asked.keep.is_empty() && within(&step.id());
+        let asked = &plan.asked;
+        let is_everywhere = asked.part() == RestoreOptions::default() && !asked.file_by_file;
+        let how = if asked.since.is_some() { TakeBackAs::Restore } else { asked.how };
+        let mut steps = self.steps_for(&self.load_history()?, &asked.steps)?;
+        let chosen = asked.steps.pick(&steps);
         steps.retain(|step| match how {
-            _ if plan.asked.file_by_file => false,
-            TakeBackAs::Restore => is_everywhere && plan.steps.contains(&step.id()),
-            _ => chosen.contains(&step.handle) && is_all_of_it(step),
+            TakeBackAs::Restore => plan.steps.contains(&step.id()),
+            _ => chosen.contains(&step.handle),
         });
+        // What changed nothing but the files that were named is undone as a whole.
+        let is_by_paths = asked.since.is_none() && asked.keep.is_empty() && !asked.file_by_file;
+        let is_all_of_it = |step: &Step| {
+            let (id, touched) = (step.id(), &plan.touched);
+            is_everywhere || is_by_paths && touched.contains_key(&id) && !plan.beyond.contains(&id)
+        };
+        let (steps, mut part): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_all_of_it);
+        part.retain(|step| plan.touched.get(&step.id()).is_some_and(|paths| !paths.is_empty()));
         let outcomes = plan.outcomes();
         let extent = |step: &Step| outcomes.iter().find(|one| step.is(one.step)).map(|o| o.extent);
         // What one of Herma's own moves had marked is as before it, whatever stays of its files.
@@ -127,7 +132,7 @@ impl Operation<'_> {
         // Who asked for the last prompt has been at all of it, and goes on to the one before.
         left.retain(|step| how == TakeBackAs::Last || extent(step) == Some(Extent::Part));
         let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
-        Ok(Undid { steps: handles(steps), left: handles(left), how })
+        Ok(Undid { steps: handles(steps), left: handles(left), part: handles(part), how })
     }
 
     /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
@@ -266,7 +271,7 @@ impl Operation<'_> {
         let sorted = first.map(|first| Sorted::new(told, &chosen, first));
         if let Some(since) = &asked.since {
             let keeps_anything = sorted.as_ref().is_some_and(|sorted| sorted.keeps_anything);
-            let is_work = |number: &u64| told.step(*number).is_some_and(|s| !s.kind.is_move());
+            let is_work = |number: &i64| told.step(*number).is_some_and(|s| !s.kind.is_move());
             let has_work = sorted.as_ref().is_some_and(|sorted| sorted.steps.iter().any(is_work));
             if asked.steps.is_all() && !(keeps_anything && has_work) {
                 if let Some(sorted) = sorted {
@@ -394,7 +399,7 @@ impl Ground<'_> {
 }
 
 /// What the chosen steps changed outside checkpoints, within what was asked for.
-fn outside_of(told: &Story, chosen: &BTreeSet<u64>, asked: &TakeBack) -> Vec<OutsideOfStep> {
+fn outside_of(told: &Story, chosen: &BTreeSet<i64>, asked: &TakeBack) -> Vec<OutsideOfStep> {
     let since = asked.since.as_ref().map_or(i64::MIN, |since| since.place);
     let is_meant = |step: &&Step| chosen.contains(&step.handle) && step.before.place >= since;
     let meant = told.steps.iter().filter(is_meant);
@@ -412,7 +417,7 @@ fn is_idle(step: &Step) -> bool {
     matches!(step.end, StepEnd::Unchanged(_))
 }
 
-fn doubts_of(told: &Story, steps: &BTreeSet<u64>) -> Vec<(StepId, Doubt)> {
-    let step = |handle: &u64| told.step(*handle).map(|step| (step.id(), step.doubt()));
+fn doubts_of(told: &Story, steps: &BTreeSet<i64>) -> Vec<(StepId, Doubt)> {
+    let step = |handle: &i64| told.step(*handle).map(|step| (step.id(), step.doubt()));
     steps.iter().filter_map(step).collect()
 }

@@ -40,7 +40,7 @@ impl Ground<'_> {
     pub(crate) fn name_what_goes(
         &self,
         sorted: &Sorted,
-        chosen: &BTreeSet<u64>,
+        chosen: &BTreeSet<i64>,
         plan: &mut TakeBackPlan,
     ) -> Result<()> {
         let runs = sorted.runs.iter().flat_map(|(from, to)| *from..*to);

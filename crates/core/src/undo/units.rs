@@ -22,14 +22,14 @@ pub struct Unit {
     /// Is all of it undone?
     pub undone: bool,
     /// Those of its steps, by their handles, that nobody has undone.
-    present: BTreeSet<u64>,
+    present: BTreeSet<i64>,
     /// Those of which something stayed when they were undone, because it was in conflict.
-    in_part: BTreeSet<u64>,
+    in_part: BTreeSet<i64>,
     newest: Newest,
 }
 
 /// Where a step or unit ended in the timeline: see [`order_at`]. Within that, which came last.
-type Newest = (i64, u64);
+type Newest = (i64, i64);
 
 /// Where a step stands among the checkpoints: see [`order_at`].
 pub(crate) fn order_of(step: &Step) -> i64 {
@@ -55,9 +55,9 @@ impl Unit {
 
     /// The steps, by their handles, that an undo takes back. What was in conflict when it was undone is tried again if somebody
     /// decides about conflicts by now.
-    pub(crate) fn to_undo(&self, conflicts: Conflicts) -> Vec<u64> {
+    pub(crate) fn to_undo(&self, conflicts: Conflicts) -> Vec<i64> {
         let again = self.in_part.iter().filter(|_| conflicts != Conflicts::Leave);
-        let all: BTreeSet<u64> = self.present.iter().chain(again).copied().collect();
+        let all: BTreeSet<i64> = self.present.iter().chain(again).copied().collect();
         all.into_iter().collect()
     }
 
@@ -77,13 +77,13 @@ impl Unit {
 pub(crate) struct Marks {
     marked: Marked,
     /// Undos that can be redone, the next one last.
-    redoable: Vec<u64>,
+    redoable: Vec<i64>,
     /// The present, in seconds since 1970.
     now: i64,
 }
 
 /// What was undone, by the handles of the steps.
-type Marked = BTreeMap<u64, Mark>;
+type Marked = BTreeMap<i64, Mark>;
 
 /// How much of a step is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) enum Mark {
 }
 
 /// The marks that a move changed, as they were before it.
-type Changed = BTreeMap<u64, Option<Mark>>;
+type Changed = BTreeMap<i64, Option<Mark>>;
 
 impl Marks {
     /// The marks after all these steps, which are in the order of beginning. `place_of` says where a checkpoint stands.
@@ -104,7 +104,7 @@ impl Marks {
         now: i64,
     ) -> Self {
         let mut marks = Self { now, ..Self::default() };
-        let mut changed: HashMap<u64, Changed> = HashMap::new();
+        let mut changed: HashMap<i64, Changed> = HashMap::new();
         // What was undone when the project had come to a place.
         let mut seen: Vec<(i64, Marked)> = Vec::new();
         for (index, step) in steps.iter().enumerate() {
@@ -127,7 +127,7 @@ impl Marks {
     }
 
     /// What is undone after these steps were taken back, the newest first. What a move had made of the others is no more.
-    fn after_undo(&self, undid: &Undid, changed: &HashMap<u64, Changed>) -> Marked {
+    fn after_undo(&self, undid: &Undid, changed: &HashMap<i64, Changed>) -> Marked {
         let mut marked = self.marked.clone();
         for handle in undid.steps.iter().rev() {
             if marked.insert(*handle, Mark::Undone) == Some(Mark::Undone) {
@@ -175,24 +175,24 @@ impl Marks {
     }
 
     /// Is this step undone?
-    pub(crate) fn is_undone(&self, handle: u64) -> bool {
+    pub(crate) fn is_undone(&self, handle: i64) -> bool {
         self.of(handle) == Some(Mark::Undone)
     }
 
     /// How much of this step is undone.
-    pub(crate) fn of(&self, handle: u64) -> Option<Mark> {
+    pub(crate) fn of(&self, handle: i64) -> Option<Mark> {
         self.marked.get(&handle).copied()
     }
 
     /// The undo that a redo takes back.
-    pub(crate) fn to_redo(&self) -> Option<u64> {
+    pub(crate) fn to_redo(&self) -> Option<i64> {
         self.redoable.last().copied()
     }
 
     /// The units, the newest first.
     pub(crate) fn units(&self, steps: &[Step]) -> Vec<Unit> {
         let mut groups: BTreeMap<Key, Vec<Step>> = BTreeMap::new();
-        let mut keys: HashMap<u64, Key> = HashMap::new();
+        let mut keys: HashMap<i64, Key> = HashMap::new();
         for step in steps {
             let outer = step.start.within.and_then(|outer| keys.get(&outer).cloned());
             let key = outer.unwrap_or_else(|| key(step));
@@ -212,7 +212,7 @@ impl Marks {
         let last = steps.last().map_or(StepId::Handle(0), Step::id);
         let marked = |mark| {
             let handles = steps.iter().map(|step| step.handle);
-            handles.filter(|handle| self.of(*handle) == mark).collect::<BTreeSet<u64>>()
+            handles.filter(|handle| self.of(*handle) == mark).collect::<BTreeSet<i64>>()
         };
         let (present, in_part) = (marked(None), marked(Some(Mark::InPart)));
         Unit {
@@ -230,7 +230,7 @@ impl Marks {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Turn(String, String),
-    Alone(u64),
+    Alone(i64),
 }
 
 fn key(step: &Step) -> Key {
@@ -277,13 +277,13 @@ mod tests {
         /// A call in this turn of a session.
         Call(&'static str),
         /// A part of the step with this handle, in a session of its own.
-        Part(u64),
+        Part(i64),
         /// A call that nobody has ended, which began at this time.
         Open(&'static str, i64),
         Idle(&'static str),
-        Undo(TakeBackAs, &'static [u64]),
+        Undo(TakeBackAs, &'static [i64]),
         /// An undo of the last unit, of which this stayed in part.
-        Partly(&'static [u64]),
+        Partly(&'static [i64]),
         /// A restore of everything to the checkpoint with this number.
         Restore(u64),
     }
@@ -299,10 +299,11 @@ mod tests {
         (1..).zip(all).map(|(handle, did)| step(handle, did)).collect()
     }
 
-    fn step(handle: u64, did: &Did) -> Step {
-        let at = |number: u64| {
-            let place = number as i64;
-            Moment { checkpoint: checkpoint(number), place, next_step: handle + 1 }
+    fn step(handle: i64, did: &Did) -> Step {
+        let at = |place: i64| Moment {
+            checkpoint: checkpoint(place as u64),
+            place,
+            next_step: handle + 1,
         };
         let turn = match did {
             Call(turn) | Open(turn, _) | Idle(turn) if !turn.is_empty() => Some(*turn),
@@ -315,9 +316,11 @@ mod tests {
         };
         let within = if let Part(outer) = did { Some(*outer) } else { None };
         let undid = match did {
-            Undo(how, steps) => Some(Undid { steps: steps.to_vec(), left: Vec::new(), how: *how }),
+            Undo(how, steps) => {
+                Some(Undid { steps: steps.to_vec(), how: *how, ..Undid::default() })
+            }
             Partly(left) => {
-                Some(Undid { steps: Vec::new(), left: left.to_vec(), how: TakeBackAs::Last })
+                Some(Undid { left: left.to_vec(), how: TakeBackAs::Last, ..Undid::default() })
             }
             _ => None,
         };
@@ -339,7 +342,7 @@ mod tests {
         Step {
             version: Version,
             handle,
-            number: (!matches!(did, Open(..) | Idle(_))).then_some(handle + 1),
+            number: (!matches!(did, Open(..) | Idle(_))).then_some(handle as u64 + 1),
             kind,
             start: StepStart { facts, within, ..StepStart::default() },
             before: at(handle),
@@ -364,17 +367,17 @@ mod tests {
 
     /// The handles of the units, the newest first, and which of all steps are undone.
     #[track_caller]
-    fn expect(all: &[Did], units: &[&[u64]], undone: &[u64], redo: Option<u64>) {
+    fn expect(all: &[Did], units: &[&[i64]], undone: &[i64], redo: Option<i64>) {
         let steps = steps(all);
         let marks = marks(&steps);
-        let found: Vec<Vec<u64>> = marks
+        let found: Vec<Vec<i64>> = marks
             .units(&steps)
             .iter()
             .map(|unit| unit.steps.iter().map(|step| step.handle).collect())
             .collect();
         assert_eq!(found, units, "units");
         let handles = steps.iter().map(|step| step.handle);
-        let is_undone = |handle: &u64| marks.is_undone(*handle);
+        let is_undone = |handle: &i64| marks.is_undone(*handle);
         assert_eq!(handles.filter(is_undone).collect::<Vec<_>>(), undone, "undone");
         assert_eq!(marks.to_redo(), redo, "redo");
     }
@@ -425,7 +428,7 @@ mod tests {
         let units = marks(&all).units(&all);
         let to_undo = |conflicts| {
             let units = units.iter().map(|unit| unit.to_undo(conflicts));
-            units.collect::<Vec<Vec<u64>>>()
+            units.collect::<Vec<Vec<i64>>>()
         };
         assert_eq!(to_undo(Conflicts::Leave), [vec![], vec![1]]);
         assert_eq!(to_undo(Conflicts::Theirs), [vec![2], vec![1]]);

@@ -90,7 +90,7 @@ impl Model {
             Event::TakeBack(handle) => {
                 let project = self.p.project();
                 if let Ok(plan) =
-                    project.plan_take_back(&of_steps(&[StepId::Handle(handle)]), &NoProgress)
+                    project.plan_take_back(&of_steps(&[StepId::Handle(handle as i64)]), &NoProgress)
                 {
                     project.take_back_as_planned(plan, &NoProgress).unwrap();
                 }

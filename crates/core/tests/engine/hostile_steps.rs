@@ -18,13 +18,13 @@ fn steps_dir(p: &TestProject) -> PathBuf {
     state.join("steps")
 }
 
-fn record(p: &TestProject, handle: u64) -> PathBuf {
+fn record(p: &TestProject, handle: i64) -> PathBuf {
     steps_dir(p).join(format!("{handle:08}"))
 }
 
 /// The step of [`worked`], and where its record is.
 const STEP: StepId = StepId::Handle(1);
-const RECORD: u64 = 1;
+const RECORD: i64 = 1;
 
 /// A project with one step and one hand edit.
 fn worked() -> TestProject {

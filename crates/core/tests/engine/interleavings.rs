@@ -134,7 +134,7 @@ fn names<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> BTreeSet<String> {
 
 /// The model counts steps as they begin.
 pub fn by_handle(steps: &[u64]) -> Vec<StepId> {
-    steps.iter().copied().map(StepId::Handle).collect()
+    steps.iter().copied().map(|handle| StepId::Handle(handle as i64)).collect()
 }
 
 /// Asserts that a plan says what the model says.

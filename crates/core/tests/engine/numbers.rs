@@ -18,7 +18,7 @@ struct Scene {
     hermes: HermesStore,
     p: TestProject,
     random: Random,
-    open: Vec<u64>,
+    open: Vec<i64>,
     written: u64,
     /// What each number was found to be.
     known: BTreeMap<u64, String>,

@@ -212,7 +212,7 @@ fn what_others_do_while_files_are_restored_is_theirs_and_not_the_moves() {
 }
 
 /// Who wrote each line, by the order in which steps began.
-fn authors(p: &TestProject, path: &str) -> Vec<(String, Option<Vec<u64>>)> {
+fn authors(p: &TestProject, path: &str) -> Vec<(String, Option<Vec<i64>>)> {
     let steps = steps(p);
     let handle = |id: &StepId| steps.iter().find(|step| step.is(*id)).unwrap().handle;
     let blame = p.project().blame(&rel(path), &NoProgress).unwrap();

@@ -86,7 +86,7 @@ fn check_case(seed: u64) {
         _ => {
             shuffle(&mut random, &mut steps);
             for step in &steps {
-                let step = StepId::Handle(*step);
+                let step = StepId::Handle(*step as i64);
                 let taken = p.take_back(&of_steps(&[step]));
                 assert_eq!(taken.plan.reversed.conflicts, [], "step {step}, {what}");
                 assert_eq!(taken.plan.steps, [p.called(step)], "{what}");

@@ -64,7 +64,7 @@ impl TestProject {
 }
 
 /// The handle of a step that has no number yet.
-pub fn handle(step: StepId) -> u64 {
+pub fn handle(step: StepId) -> i64 {
     match step {
         StepId::Handle(handle) => handle,
         StepId::Number(number) => panic!("step {number} has ended"),

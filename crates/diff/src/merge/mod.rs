@@ -56,6 +56,8 @@ pub enum Piece<'a> {
 pub struct Conflict<'a> {
     /// The lines on our side.
     pub ours: &'a [u8],
+    /// Which of our lines these are, counted from 1; where there are none, the one they would follow, and it again.
+    pub our_lines: (usize, usize),
     /// What both sides started from. Conflicts that were one before lines in between turned out to be
     /// equal each have the base of the whole.
     pub base: &'a [u8],
@@ -132,15 +134,17 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// How many conflicts there are.
-    pub fn conflicts(&self) -> usize {
-        let is_conflict = |piece: &&Piece<'_>| matches!(piece, Piece::Conflict(_));
-        self.pieces.iter().filter(is_conflict).count()
+    /// The conflicts.
+    pub fn conflicts(&self) -> impl Iterator<Item = &Conflict<'a>> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Conflict(conflict) => Some(conflict),
+            Piece::Settled(_) => None,
+        })
     }
 
     /// The merged text, if there are no conflicts.
     pub fn clean(&self) -> Option<Vec<u8>> {
-        (self.conflicts() == 0).then(|| self.resolve(Resolution::Ours))
+        self.conflicts().next().is_none().then(|| self.resolve(Resolution::Ours))
     }
 
     /// The merged text, with all conflicts resolved in the same way.
@@ -282,6 +286,10 @@ impl<'a> Texts<'a> {
     fn conflict(&self, stretch: &Stretch) -> Conflict<'a> {
         Conflict {
             ours: self.ours.bytes_of(&stretch.ours),
+            our_lines: (
+                (stretch.ours.start + 1).min(stretch.ours.end.max(1)),
+                stretch.ours.end.max(1),
+            ),
             base: self.base.bytes_of(&stretch.base),
             theirs: self.theirs.bytes_of(&stretch.theirs),
             line_end: self.line_end(stretch),

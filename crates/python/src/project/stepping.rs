@@ -65,7 +65,7 @@ fn as_listed(project: &CoreProject, step: CoreStep) -> Step {
 }
 
 /// Refuses a step to be part of one that is not under way.
-fn check_open(project: &CoreProject, outer: u64) -> Result<(), Error> {
+fn check_open(project: &CoreProject, outer: i64) -> Result<(), Error> {
     let outer = StepId::Handle(outer);
     match listed(project, outer)? {
         None => Err(Error::NoSuchStep(WhichStep::Id(outer))),

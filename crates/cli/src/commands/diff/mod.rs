@@ -16,6 +16,7 @@ use herma_diff::{Budget, FileStat, PatchOptions, patch};
 
 use self::sides::Sides;
 use crate::command_env::{CommandEnv, Outcome, Result};
+use crate::here;
 use crate::render::json::{PathJson, Serialize, checkpoint_json, object, project_json};
 use crate::render::patch_lines::write_patch_line;
 use crate::terminal::Ui;
@@ -76,9 +77,11 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
         .changes(&from, &to, &sides.scope, !args.no_renames, &NoProgress)
         .map_err(|error| sides.explain(error))?;
     for path in &comparison.unreadable {
+        let path = here::path(path);
         env.ui.warning(format_args!("{path} cannot be read: it is shown as if it were not there"));
     }
     for (place, reason) in &comparison.not_covered {
+        let place = here::path(place);
         env.ui.warning(format_args!(
             "{place} is not compared: one of the two states does not have it as a part of this project ({})",
             reason.word()

@@ -13,7 +13,7 @@ use herma_core::{Checkpoint, Error, Project, RelPath, Spec};
 use herma_fs::Dir;
 use herma_store::path::escape;
 
-use crate::command_env::{CommandEnv, CommandError, Kind, Result, find};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result, find, with_oldest};
 
 /// What is compared.
 pub(super) struct Sides {
@@ -121,7 +121,7 @@ pub(super) fn as_checkpoint(
             | Error::NothingThatOld { .. }
             | Error::BadSpec(_),
         ) if may_be_path => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(with_oldest(project, error)),
     }
 }
 

@@ -11,6 +11,7 @@ use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::take_back::turn_choice;
 use crate::commands::steps::known::no_such_steps;
+use crate::here;
 use crate::render::authors::{numbers, warn_of_gaps};
 use crate::render::json::{PathJson, list, object, project_json};
 use crate::render::listing::counted;
@@ -116,7 +117,7 @@ fn name_gaps(env: &CommandEnv, found: &SessionChanges) -> Outcome {
             ui.name_some(paths.into_iter(), "herma diff --json");
         }
     };
-    let shown = |paths: &mut dyn Iterator<Item = &RelPath>| paths.map(RelPath::to_string).collect();
+    let shown = |paths: &mut dyn Iterator<Item = &RelPath>| paths.map(here::path).collect();
     name(
         "changed while other steps were under way too, so that nobody can tell by whom; not shown",
         shown(&mut found.unattributed.iter()),

@@ -6,6 +6,7 @@ use std::io::Write;
 use herma_core::RelPath;
 use herma_diff::{Change, FileStat};
 
+use crate::here;
 use crate::render::listing::counted;
 use crate::terminal::theme::Theme;
 use crate::terminal::{Label, Ui};
@@ -49,8 +50,8 @@ pub(super) fn write_names(
             write!(out, "{}\t", ui.theme.paint(label(letter), &status))?;
         }
         match from {
-            Some(from) => writeln!(out, "{from}\t{}", change.path)?,
-            None => writeln!(out, "{}", change.path)?,
+            Some(from) => writeln!(out, "{}\t{}", here::path(from), here::path(&change.path))?,
+            None => writeln!(out, "{}", here::path(&change.path))?,
         }
     }
     Ok(())
@@ -65,7 +66,7 @@ const fn label(letter: char) -> Label {
 }
 
 fn write_exactly(out: &mut dyn Write, path: &RelPath) -> io::Result<()> {
-    out.write_all(path.as_bytes())?;
+    out.write_all(&here::bytes(path.as_bytes()))?;
     out.write_all(b"\0")
 }
 
@@ -113,8 +114,8 @@ pub(crate) fn total(files: &[FileStat]) -> String {
 
 pub(crate) fn name(file: &FileStat) -> String {
     match &file.from {
-        Some(from) => format!("{from} => {}", file.path),
-        None => file.path.to_string(),
+        Some(from) => format!("{} => {}", here::path(from), here::path(&file.path)),
+        None => here::path(&file.path),
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use herma_core::records::undo::Move;
 use herma_core::steps::StepChoice;
 use herma_core::steps::{Step, StepId};
+use herma_core::types::address::When;
 use herma_core::{Error, NextMove, Project, RelPath, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
@@ -15,6 +16,7 @@ use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState, f
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
 use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, choose, take_back};
 use crate::conversations::pending::Pending;
+use crate::here;
 use crate::render::listing::{in_a_row, ranges};
 use crate::render::restore_report::{report_conversation, report_plan, report_restored};
 use crate::render::take_back_report::{report_planned, report_taken_back, unit_in_words};
@@ -213,12 +215,26 @@ fn meant_otherwise(project: &Project, error: CommandError, text: &str) -> Comman
         (&[one, other], true) if one.abs_diff(other) < 10_000 => {
             format!("Write `herma undo {}-{}`.", one.min(other), one.max(other))
         }
+        _ if text == "all" || text == "everything" => match project.timeline().unwrap_or_default().last() {
+            Some(oldest) => format!(
+                "`herma restore {oldest}` undoes all that agents did, with `--all` also your edits; `herma undo` undoes the last prompt.",
+                oldest = oldest.number
+            ),
+            None => return error,
+        },
+        _ if matches!(When::parse(text), Ok(Some(_))) => {
+            let text = quote(text);
+            format!("`herma undo --since {text}` undoes what agents did since then; `herma restore {text}` goes back to the state then.")
+        }
+        _ if text.starts_with("last") || text.ends_with("ago") => {
+            "A time is written like 1h, 7d, `yesterday 18:00` or 2026-11-02: `herma undo --since 7d`; `herma undo` undoes the last prompt.".to_owned()
+        }
         _ if find(project, text).is_ok() => {
             format!("That is a checkpoint: `herma restore {}` goes back to it.", quote(text))
         }
         _ => return error,
     };
-    CommandError { hints: vec![hint], ..error }
+    error.with_only_hint(hint)
 }
 
 pub(crate) fn cmd_redo(env: &CommandEnv, args: &RedoArgs) -> Result<Outcome> {
@@ -266,11 +282,11 @@ impl Course {
 }
 
 fn nothing_to_undo_in(paths: &[RelPath]) -> CommandError {
-    let named: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let named: Vec<String> = paths.iter().map(here::path).collect();
     let error = Error::NothingToUndo;
     let mut error = CommandError::from(error).with_state("Nothing was changed.");
     error.message = format!("there is nothing to undo in {}", in_a_row(&named));
-    let path = quote(&named[0]);
+    let path = quote(&here::path(&paths[0]));
     error.hints = vec![format!(
         "`herma history {path}` lists what changed it; `herma restore N {path}` brings a version back."
     )];

@@ -58,7 +58,7 @@ struct BeginArgs {
     paths: Vec<PathBuf>,
     /// The open step this one is part of [default: `$HERMA_STEP`]
     #[arg(long, value_name = "HANDLE", value_parser = parse_handle)]
-    within: Option<u64>,
+    within: Option<i64>,
 }
 
 /// Save the project after a tool call, and say what it changed
@@ -68,7 +68,7 @@ struct BeginArgs {
 struct EndArgs {
     /// The handle of the step, as `herma step begin` printed it
     #[arg(value_name = "HANDLE", required_unless_present = "call", value_parser = parse_handle)]
-    handle: Option<u64>,
+    handle: Option<i64>,
     /// The agent's own id of the call, instead of the handle
     #[arg(long, value_name = "ID", conflicts_with = "handle")]
     call: Option<String>,
@@ -78,7 +78,7 @@ struct EndArgs {
 }
 
 /// `s7`; the `s` may be left out.
-fn parse_handle(text: &str) -> std::result::Result<u64, String> {
+fn parse_handle(text: &str) -> std::result::Result<i64, String> {
     let handle = text.strip_prefix('s').unwrap_or(text).parse();
     handle.map_err(|_| "a handle is written like `s7`".to_owned())
 }

@@ -23,13 +23,13 @@ const UNCHANGED: usize = 100;
 /// So many steps are remembered at most, whatever they did.
 const MAX_STEPS: usize = 5000;
 /// So many of the newest steps are looked through for open ones.
-pub(crate) const STEPS_SEARCHED_FOR_OPEN: u64 = 64;
+const STEPS_SEARCHED_FOR_OPEN: usize = 64;
 
 /// The steps of one project.
 pub(crate) struct StepLog {
     dir: Option<Dir>,
     /// Ascending.
-    numbers: Vec<u64>,
+    numbers: Vec<i64>,
 }
 
 impl StepLog {
@@ -40,7 +40,7 @@ impl StepLog {
             Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(Self::empty()),
             Err(e) => return Err(e.into()),
         };
-        let mut numbers: Vec<u64> = Vec::new();
+        let mut numbers: Vec<i64> = Vec::new();
         for entry in dir.entries()? {
             numbers.extend(number_of(entry.name.to_bytes()));
         }
@@ -54,12 +54,12 @@ impl StepLog {
     }
 
     /// The handle the next step gets.
-    pub(crate) fn next_handle(&self) -> u64 {
-        self.numbers.last().map_or(1, |last| last + 1)
+    pub(crate) fn next_handle(&self) -> i64 {
+        self.numbers.last().map_or(0, |last| *last.max(&0)) + 1
     }
 
     /// One step, if it is there and can be read.
-    pub(crate) fn step(&self, number: u64) -> Result<Option<Step>> {
+    pub(crate) fn step(&self, number: i64) -> Result<Option<Step>> {
         let Some(dir) = &self.dir else { return Ok(None) };
         let bytes = read_record(dir, &name_of(number), record::MAX_RECORD)?;
         let step = bytes.and_then(|bytes| record::decode(&bytes));
@@ -80,7 +80,7 @@ impl StepLog {
         let mut steps = Vec::new();
         let (mut fitting, mut beside) = (0, 0);
         for number in self.numbers.iter().rev() {
-            beside += u64::from(fitting >= most);
+            beside += usize::from(fitting >= most);
             if beside > STEPS_SEARCHED_FOR_OPEN {
                 break;
             }
@@ -91,6 +91,12 @@ impl StepLog {
         }
         steps.reverse();
         Ok(steps)
+    }
+
+    /// The newest steps, among which those are that are under way; the newest first.
+    pub(crate) fn recent(&self) -> impl Iterator<Item = Result<Step>> + '_ {
+        let newest = self.numbers.iter().rev().take(STEPS_SEARCHED_FOR_OPEN);
+        newest.filter_map(|number| self.step(*number).transpose())
     }
 
     /// The newest step that fits.
@@ -173,7 +179,7 @@ impl StepLog {
     }
 
     /// Removes these steps.
-    pub(crate) fn remove(&mut self, steps: &[u64]) -> Result<()> {
+    pub(crate) fn remove(&mut self, steps: &[i64]) -> Result<()> {
         if let Some(dir) = &self.dir {
             for number in steps {
                 match dir.remove_file(name_of(*number).as_str()) {
@@ -201,14 +207,14 @@ fn is_no_dir(error: &herma_fs::Error) -> bool {
 }
 
 /// The name of the file a step is in.
-pub(crate) fn name_of(number: u64) -> String {
+pub(crate) fn name_of(number: i64) -> String {
     format!("{number:08}")
 }
 
 /// The step that a file of this name holds.
-pub(crate) fn number_of(name: &[u8]) -> Option<u64> {
+pub(crate) fn number_of(name: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(name).ok()?;
-    let number = text.parse().ok().filter(|number| (1..=MAX_NUMBER).contains(number))?;
+    let number = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= MAX_NUMBER)?;
     (name_of(number) == text).then_some(number)
 }
 
@@ -231,10 +237,10 @@ mod tests {
         let read = Cell::new(0);
         let is_even = |step: &Step| {
             read.set(read.get() + 1);
-            step.handle.is_multiple_of(2)
+            step.handle % 2 == 0
         };
         let newest = log.newest_ones(5, is_even).unwrap();
-        let first = 200 - 8 - STEPS_SEARCHED_FOR_OPEN;
+        let first = 200 - 8 - STEPS_SEARCHED_FOR_OPEN as i64;
         assert_eq!(newest.len(), read.get());
         assert_eq!((newest[0].handle, newest.last().unwrap().handle), (first, 200));
         assert_eq!(log.all().unwrap().len(), 200);

@@ -77,6 +77,13 @@ impl Marks {
         serde_json::to_vec(&form).expect("strings and numbers always serialise")
     }
 
+    /// These after older ones of another project.
+    pub(crate) fn after(mut self, mut older: Self) -> Self {
+        older.turns.retain(|turn| self.of_session(&turn.session).is_none());
+        self.turns.splice(..0, older.turns);
+        self
+    }
+
     /// The last turn of a session.
     pub(crate) fn of_session(&self, session: &str) -> Option<&Turn> {
         let session = cut_name(session);

@@ -10,6 +10,8 @@ pub(crate) mod marks;
 pub mod outside;
 pub(crate) mod record;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::records::Version;
@@ -21,6 +23,7 @@ use crate::records::step::outside::{Outside, Sighting};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Facts;
 pub use crate::types::step_id::StepId;
+use crate::types::step_id::number_by_hand;
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
 const MAX_CALL_SECONDS: i64 = 3600;
@@ -78,7 +81,7 @@ pub struct StepStart {
     /// The beginning of the prompt that led to it.
     pub prompt: Option<String>,
     /// The step that this one is part of.
-    pub within: Option<u64>,
+    pub within: Option<i64>,
     /// The agent within the conversation, for the agent of an agent. It may be at work in the background, so
     /// its calls do not end with a turn.
     pub sub_agent: Option<String>,
@@ -95,7 +98,7 @@ pub struct Moment {
     #[serde(rename = "sequence")]
     pub place: i64,
     /// The number of the next step.
-    pub next_step: u64,
+    pub next_step: i64,
 }
 
 /// How a step ended.
@@ -159,9 +162,10 @@ impl Doubt {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub(crate) version: Version,
-    /// Which step of this project it is, in the order of beginning: what it is called until it has a number.
+    /// Which step of this project it is, in the order of beginning: what it is called until it has a number. Those that were taken
+    /// over from another project came before the first one here, and have handles below 0.
     #[serde(alias = "number")]
-    pub handle: u64,
+    pub handle: i64,
     /// The number of the checkpoint of its own that it ended in; none until it has ended, and if nothing was noticed to change.
     #[serde(rename = "row", default)]
     pub number: Option<u64>,
@@ -202,15 +206,43 @@ pub struct Step {
 }
 
 /// What one of Herma's own moves took back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undid {
     /// The handles of the steps that it took back whole: not those that changed more than the files it was about.
-    pub steps: Vec<u64>,
+    pub steps: Vec<i64>,
     /// Those of which something stays, because it is in conflict.
     #[serde(default)]
-    pub left: Vec<u64>,
+    pub left: Vec<i64>,
+    /// Those that it took back in some files only, as somebody asked.
+    #[serde(default)]
+    pub part: Vec<i64>,
     /// How it was asked for.
     pub how: TakeBackAs,
+}
+
+impl Undid {
+    /// What it did to which steps, by what these are called now. `None` if it was about no whole steps, or went back to a state.
+    pub(crate) fn in_words(&self, id_of: &dyn Fn(i64) -> Option<StepId>) -> Option<String> {
+        let of = |handles: &[i64]| {
+            let by_hand = |handle: i64| number_by_hand(handle).map(StepId::Number);
+            let ids =
+                handles.iter().filter_map(|handle| by_hand(*handle).or_else(|| id_of(*handle)));
+            let ids: BTreeSet<StepId> = ids.collect();
+            ids.iter().map(StepId::to_string).collect::<Vec<_>>().join(", ")
+        };
+        match (self.how, of(&self.steps), of(&[&*self.left, &*self.part].concat())) {
+            (TakeBackAs::Restore, ..) => None,
+            (TakeBackAs::Redo, whole, _) if !whole.is_empty() => {
+                Some(format!("redid what {whole} undid"))
+            }
+            (_, whole, part) => match (&*whole, &*part) {
+                ("", "") => None,
+                ("", part) => Some(format!("undid a part of {part}")),
+                (whole, "") => Some(format!("undid {whole}")),
+                (whole, part) => Some(format!("undid {whole} and a part of {part}")),
+            },
+        }
+    }
 }
 
 /// How somebody asks for steps to be taken back, which says what a later undo or redo makes of it.

@@ -135,7 +135,12 @@ pub(crate) mod tests {
             owner: Some("tmp-0-0-0-0-0".into()),
             late: true,
             moves_before: Some(3),
-            undid: Some(Undid { steps: vec![4], left: vec![5], how: TakeBackAs::Last }),
+            undid: Some(Undid {
+                steps: vec![4],
+                left: vec![5],
+                part: vec![3],
+                how: TakeBackAs::Last,
+            }),
             watched: Sighting::default(),
             outside: Outside {
                 changes: vec![OutsideChange {

@@ -6,7 +6,6 @@
 //! Directories that refuse changes are opened up for the time of the restore.
 
 pub(crate) mod as_written;
-pub(crate) mod holes;
 pub(crate) mod write;
 
 use std::collections::BTreeMap;

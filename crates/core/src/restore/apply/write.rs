@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use herma_fs::file::{ask_for_file_mode, read_at};
+use herma_fs::holes::Holes;
 use herma_fs::{Dir, Errno, FileKind, Stat};
 use herma_store::ObjectId;
 use herma_store::object::{EntryMode, Hasher, Kind, id_of};
@@ -13,7 +14,6 @@ use herma_worktree::owner::Boundary;
 use herma_worktree::stat_cache::EntryRecord;
 
 use crate::records::journal::{TempKind, temp_name};
-use crate::restore::apply::holes::Holes;
 use crate::save::read_ahead::{Content, ReadAhead, read_link_target};
 use crate::types::kept::Lack;
 

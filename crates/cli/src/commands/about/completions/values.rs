@@ -20,6 +20,7 @@ use crate::command_env::{CommandEnv, find};
 use crate::commands::about::help;
 use crate::commands::cli::Cli;
 use crate::environment::Environment;
+use crate::here;
 use crate::options::GlobalArgs;
 use crate::render::listing::fit;
 use crate::render::step_report;
@@ -115,12 +116,9 @@ impl Looked {
         let is_gone = |path: &String| !there.contains(OsStr::new(path)) && !current.is_empty();
         let changed = self.known_steps().into_iter().flat_map(|listed| {
             let about = format!("changed by {}", listed.step.id()).into_bytes();
-            listed.files.into_iter().map(move |path| (path.to_string(), about.clone()))
+            listed.files.into_iter().map(move |path| (here::path(&path), about.clone()))
         });
-        let is_at_root = self.opened().is_some_and(|(env, project)| {
-            project.rel_path(&env.absolute(Path::new(""))).is_ok_and(|path| path.is_root())
-        });
-        let gone = changed.filter(|(path, _)| is_at_root && is_gone(path));
+        let gone = changed.filter(|(path, _)| is_gone(path));
         offered.extend(offer(current, once_each(gone)));
         offered
     }

@@ -70,25 +70,19 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
     let adopted = project.adopt(&from)?;
     let count = adopted.numbers.len();
     env.ui.answer_json(lazy_object! {
-        schema: "herma.adopt/1",
+        schema: "herma.adopt/2",
         project: project.id().to_string(),
         adopted: from.id.to_string(),
         checkpoints: count,
         numbers: &adopted.numbers,
-        steps_left: adopted.steps_left,
+        were: &adopted.were,
     })?;
     let count = counted(count, "checkpoint");
-    let numbers = ranges(adopted.numbers.iter().copied());
+    let [were, are] = [&adopted.were, &adopted.numbers].map(|numbers| ranges(numbers.clone()));
+    let numbers = if were == are { are } else { format!("{were} there, {are} here") };
     env.ui.status(format_args!("Reconnected {count} of project {}: {numbers}.", from.id));
     env.ui.hint("`herma list` shows them.");
-    if adopted.steps_left == 0 {
-        return Ok(Outcome::Done);
-    }
-    let steps = counted(adopted.steps_left, "step");
-    env.ui.warning(format_args!(
-        "{steps} of it could not be taken over: steps were recorded here already. What they did counts as made by hand."
-    ));
-    Ok(Outcome::LeftOut)
+    Ok(Outcome::Done)
 }
 
 /// The project to reconnect: the one that was named, or the only one that looks like this one.

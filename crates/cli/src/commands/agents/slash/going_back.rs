@@ -10,16 +10,17 @@ use herma_core::{
     Undone,
 };
 use herma_reversal::Decided;
-use herma_store::path::escape;
 
 use super::{Asked, KeptJson, Reply};
 use crate::command_env::{Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::undo::{Course, Mode, Travelled, travel};
+use crate::here;
 use crate::render::json::PathJson;
 use crate::render::listing;
-use crate::render::outside_report::passed_in_words;
+use crate::render::outside_report::{from_here, passed_in_words};
 use crate::render::take_back_report::unit_in_words;
+use crate::terminal::escape;
 use crate::transcript::{Conversation, Following};
 
 /// Names that are shown of a list of files.
@@ -179,7 +180,7 @@ fn tell_restored(reply: &mut Reply, restored: &Restored, reverse: &str) {
 /// Names what steps changed and nothing brings back.
 fn tell_outside(reply: &mut Reply, steps: &[OutsideOfStep]) {
     let changes = steps.iter().flat_map(|one| &one.outside.changes);
-    let changes: Vec<_> = changes.map(|change| (&**change.path, change.to_string())).collect();
+    let changes: Vec<_> = changes.map(|change| (&**change.path, from_here(change))).collect();
     let title = "⚠ Not brought back, no checkpoint holds it: ";
     if steps.is_empty() {
         return;
@@ -233,7 +234,12 @@ fn tell_what_stays(reply: &mut Reply, plan: &TakeBackPlan) {
             reply.outcome = Outcome::LeftOut;
         }
         let kept = paths.iter().map(|path| (path.as_bytes(), why.to_owned()));
-        note_kept(reply, title, paths.iter().map(ToString::to_string).collect(), kept.collect());
+        note_kept(
+            reply,
+            title,
+            paths.iter().map(|path| here::path(path)).collect(),
+            kept.collect(),
+        );
     }
     let open = open.iter().map(|c| (c.path.as_bytes(), c.why.to_string()));
     tell_kept(reply, "⚠ Left as they are, changed again since: ", open.collect());
@@ -247,7 +253,7 @@ fn tell_kept(reply: &mut Reply, title: &str, kept: Vec<(&[u8], String)>) {
     if !kept.is_empty() {
         reply.outcome = Outcome::LeftOut;
     }
-    let shown = kept.iter().map(|(path, why)| format!("{} ({why})", escape(path)));
+    let shown = kept.iter().map(|(path, why)| format!("{} ({why})", here::from_here(path)));
     note_kept(reply, title, shown.collect(), kept);
 }
 

@@ -12,6 +12,7 @@ use herma_core::{Error, Project};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::conversations::pending::Pending;
+use crate::here;
 use crate::render::listing::counted;
 use crate::transcript::Following;
 
@@ -141,7 +142,7 @@ fn not_found(env: &CommandEnv, request: &PurgeRequest, state: String) -> Result<
     if env.ui.json {
         return Ok(Outcome::NotFound);
     }
-    let paths: Vec<String> = request.paths.iter().map(ToString::to_string).collect();
+    let paths: Vec<String> = request.paths.iter().map(here::path).collect();
     let message =
         format!("nothing was found: {} is in no checkpoint of this project", paths.join(", "));
     Err(CommandError::new(Kind::NoStore, message)

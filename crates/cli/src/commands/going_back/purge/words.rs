@@ -11,6 +11,7 @@ use herma_core::purge::{CopyFound, PurgePlan, Purged};
 use super::texts;
 use crate::command_env::{CommandEnv, Result};
 use crate::commands::checkpoints::damage::name_all;
+use crate::here;
 use crate::render::listing::counted;
 use crate::terminal::{escape, quote, shown, size};
 
@@ -21,8 +22,8 @@ pub(super) fn describe(env: &CommandEnv, project: &Project, plan: &PurgePlan) ->
         let checkpoints = counted(found.checkpoints, "checkpoint");
         let versions = counted(found.contents, "version");
         match found.checkpoints {
-            0 => writeln!(out, "{}: in no checkpoint", found.path)?,
-            _ => writeln!(out, "{}: in {checkpoints}, {versions}", found.path)?,
+            0 => writeln!(out, "{}: in no checkpoint", here::path(&found.path))?,
+            _ => writeln!(out, "{}: in {checkpoints}, {versions}", here::path(&found.path))?,
         }
     }
     if plan.dropped > 0 {
@@ -58,7 +59,7 @@ pub(super) fn describe(env: &CommandEnv, project: &Project, plan: &PurgePlan) ->
 /// Where a copy is, as seen from this project.
 fn place(project: &Project, copy: &CopyFound) -> String {
     if copy.project == *project.id() {
-        return copy.path.to_string();
+        return here::path(&copy.path);
     }
     let owner = match &copy.workdir {
         Some(workdir) => shown(workdir),
@@ -91,7 +92,10 @@ pub(super) fn would(plan: &PurgePlan) -> String {
 /// What the user has to know besides.
 pub(super) fn warn(env: &CommandEnv, project: &Project, plan: &PurgePlan) {
     for path in &plan.still_present {
-        env.ui.warning(format_args!("{path} is still in the project and will be saved again"));
+        env.ui.warning(format_args!(
+            "{} is still in the project and will be saved again",
+            here::path(path)
+        ));
     }
     if !plan.still_present.is_empty() {
         env.ui.detail("Delete it, or name it in `.hermaignore`, before the next save.");

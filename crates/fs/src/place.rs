@@ -1,9 +1,9 @@
-//! Which directory it was: what is recorded about a project and the directory above it while both live.
+//! Which directory it was: what can be recorded of one while it is there.
 //!
 //! A path alone says nothing about a directory that is missing. What is recorded here lets it be known
 //! again: where it is now if it was renamed, and whether what stands in its place is another one.
 
-use herma_fs::{Dir, Inode};
+use crate::{Dir, Inode};
 
 /// One directory, as it was when somebody looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,20 +18,9 @@ pub struct Place {
     pub file_system: Option<u64>,
 }
 
-/// What is known about where a project was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Places {
-    /// The directory it was in.
-    pub parent: Option<Place>,
-    /// The project itself.
-    pub own: Option<Place>,
-    /// The device the project itself was on; may be known where the rest is not.
-    pub own_dev: Option<u64>,
-}
-
 impl Place {
     /// An open directory.
-    pub fn of(dir: &Dir) -> Result<Self, herma_fs::Error> {
+    pub fn of(dir: &Dir) -> crate::Result<Self> {
         let place = Self::from_inode(&dir.inode()?);
         let file_system = dir.file_system_id();
         Ok(Self { file_system, ..place })
@@ -56,7 +45,7 @@ impl Place {
     }
 }
 
-/// The device number as the C library packs it; `herma-fs` keeps the two halves apart.
+/// The device number as the C library packs it; an [`Inode`] keeps the two halves apart.
 #[cfg(target_os = "linux")]
 fn st_dev(dev: u64) -> u64 {
     let (major, minor) = (dev >> 32, dev & 0xffff_ffff);

@@ -16,7 +16,8 @@ const MIN_HOLE_BYTES: u64 = 16 * BLOCK_BYTES;
 static ZEROS: [u8; MIN_HOLE_BYTES as usize] = [0; MIN_HOLE_BYTES as usize];
 
 /// A new file that is written from its beginning to its end.
-pub(crate) struct Holes<'f> {
+#[derive(Debug)]
+pub struct Holes<'f> {
     file: &'f mut File,
     /// So many bytes are there, holes and all.
     at: u64,
@@ -25,12 +26,13 @@ pub(crate) struct Holes<'f> {
 }
 
 impl<'f> Holes<'f> {
-    pub(crate) fn new(file: &'f mut File) -> Self {
+    /// Nothing is in the file yet.
+    pub fn new(file: &'f mut File) -> Self {
         Self { file, at: 0, zeros: 0 }
     }
 
     /// Appends bytes.
-    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         // What is not zero, in whole blocks and the ends of the file, goes out in one piece.
         let mut data = 0;
         while data < bytes.len() {
@@ -75,7 +77,7 @@ impl<'f> Holes<'f> {
     }
 
     /// The end of the file: zeros there are as long as they were, too.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.let_out_zeros()
     }
 }
