@@ -181,7 +181,7 @@ impl CommandEnv {
             self.ui.warning(format_args!(
                 "a restore of this project that began {age} was not finished."
             ));
-            self.ui.detail("`herma restore --continue` finishes it; `herma undo` reverses it.");
+            self.ui.detail("`herma restore --continue` finishes it; `herma undo` undoes it.");
         }
         Ok(project)
     }

@@ -200,6 +200,25 @@ fn from_here(error: &Error) -> Option<String> {
     }
 }
 
+/// What to do where there is no undo or redo now.
+fn explain_undo(new: CommandError, error: &Error) -> CommandError {
+    match error {
+        Error::UnderWay(..) => new.with_state("Nothing was changed.").with_hint(
+            "`herma undo --running` undoes what it has done so far; the agent goes on.",
+        ),
+        Error::NothingToUndo => {
+            new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
+        }
+        Error::NothingToRedo => new
+            .with_state("Nothing was changed.")
+            .with_hint("`herma redo` redoes what `herma undo` undid last, until something new is done. `herma list` shows what is undone; `herma restore N FILE` brings a file back as it was after change N."),
+        Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
+            "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
+        ),
+        _ => new,
+    }
+}
+
 /// Adds the state of things and what to type next to an error of the engine.
 fn explain(new: CommandError, error: &Error) -> CommandError {
     let new = explain_kind(new, error);
@@ -246,20 +265,18 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NoSuchStep(_) | Error::StepIsOver(_) => {
             new.with_hint("`herma steps --all` shows the steps of this project.")
         }
-        Error::UnderWay(..) => new.with_state("Nothing was changed.").with_hint(
-            "`herma undo --running` undoes what it has done so far; the agent goes on.",
-        ),
-        Error::NothingToUndo => {
-            new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
+        Error::TurnOfSeveral { sessions, .. } => {
+            let one = |session: &String| format!("`--session={}`", escape(session.as_bytes()));
+            let sessions: Vec<String> = sessions.iter().map(one).collect();
+            new.with_state("Nothing was changed.")
+                .with_hint(format!("Say which: {}.", sessions.join(", ")))
         }
-        Error::NothingToRedo => new
-            .with_state("Nothing was changed.")
-            .with_hint("All that was undone is done again. `herma list` shows the changes; `herma restore N` goes to the state after one."),
-        Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
-            "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
-        ),
+        Error::UnderWay(..)
+        | Error::NothingToUndo
+        | Error::NothingToRedo
+        | Error::ChangedSinceUndo => explain_undo(new, error),
         Error::NeededByInterrupted { .. } => new.with_state("Nothing was removed.").with_hint(
-            "`herma restore --continue` finishes that restore, `herma undo` reverses it.",
+            "`herma restore --continue` finishes that restore, `herma undo` undoes it.",
         ),
         Error::ChangedSinceShown => new
             .with_state("Nothing was removed.")
@@ -272,10 +289,10 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             .with_state("Nothing was changed.")
             .with_hint("Mount the volume it was on; or make the directory, and try again."),
         Error::RestoreUnfinished => {
-            new.with_hint("`herma restore --continue` finishes it; `herma undo` reverses it.")
+            new.with_hint("`herma restore --continue` finishes it; `herma undo` undoes it.")
         }
         Error::OtherRestoreUnfinished { .. } => new.with_state("Nothing was changed.").with_hint(
-            "In that project, `herma restore --continue` finishes it; `herma undo` reverses it.",
+            "In that project, `herma restore --continue` finishes it; `herma undo` undoes it.",
         ),
         Error::PurgeOfAll => new
             .with_state("Nothing was changed.")

@@ -169,6 +169,14 @@ pub enum Error {
     /// No such step is remembered.
     #[error("{}", no_such_step(.0))]
     NoSuchStep(WhichStep),
+    /// Several sessions have a turn of this name.
+    #[error("{} sessions have a turn `{turn}`", .sessions.len())]
+    TurnOfSeveral {
+        /// Its name.
+        turn: String,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
     /// The step has ended already.
     #[error("step {0} has ended already")]
     StepIsOver(StepId),
@@ -179,7 +187,7 @@ pub enum Error {
     #[error("there is no such step")]
     NoSteps,
     /// The steps that were asked for are remembered, but not what they changed.
-    #[error("the checkpoints of {} are gone: what was done cannot be taken back", steps_named(.0))]
+    #[error("the checkpoints of {} are gone: what was done can no longer be undone", steps_named(.0))]
     StepsForgotten(Vec<StepId>),
     /// A restore was interrupted, or is under way.
     #[error("a restore is not finished: part of the files is as before it, part as after it")]
@@ -294,6 +302,7 @@ impl Error {
             | Self::NothingBefore { .. }
             | Self::NothingThatOld { .. } => ErrorKind::NothingThere,
             Self::TwoReadings { .. }
+            | Self::TurnOfSeveral { .. }
             | Self::BadSpec(_)
             | Self::BadName { .. }
             | Self::BadPath { .. }

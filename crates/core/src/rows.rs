@@ -235,10 +235,9 @@ impl Operation<'_> {
 /// Are the first of these rows, so many, all of checkpoints that were read?
 fn reaches(drafts: &[Draft<'_>], most: usize, listed: &Listed) -> bool {
     let oldest = listed.checkpoints.last().map(|oldest| order_at(oldest.place));
-    match most.checked_sub(1).map(|last| drafts.get(last)) {
-        None => true,
-        Some(last) => last.is_some_and(|last| Some(last.order) >= oldest),
-    }
+    let wanted = &drafts[..first(drafts, most)];
+    let has_all = |last: &Draft<'_>| wanted.len() < drafts.len() && Some(last.order) >= oldest;
+    wanted.last().is_none_or(has_all)
 }
 
 /// How many drafts there are up to the last of so many rows.

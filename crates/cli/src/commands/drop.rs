@@ -113,7 +113,7 @@ fn warn_of_undo(env: &CommandEnv, project: &Project, going: &[Checkpoint]) -> Re
     if !lost.is_empty() {
         let which = ranges(lost);
         env.ui.warning(format_args!(
-            "without this, what {which} did can no longer be undone exactly."
+            "without this, what {which} did can no longer be undone exactly, and edits by hand around it count as its own."
         ));
     }
     Ok(())

@@ -298,8 +298,10 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
             if open.len() == 1 { "it is" } else { "they are" }
         ));
         ui.name_some(open.into_iter(), "--json");
-        if plan.asked.conflicts == Conflicts::Leave {
-            ui.hint("The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.");
+        if plan.asked.how == TakeBackAs::Redo {
+            ui.hint("`herma restore N FILE` brings a file back as it was after change N.");
+        } else if plan.asked.conflicts == Conflicts::Leave {
+            ui.hint("The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.");
         }
     }
 }

@@ -261,8 +261,7 @@ fn explained(error: SessionsError, due: &Due, kept_in: &Path, can_pass: bool) ->
     };
     let error = CommandError::from(error).with_state(state);
     if can_pass {
-        return error
-            .with_hint("`herma restore --continue` tries again; `herma undo` reverses it.");
+        return error.with_hint("`herma restore --continue` tries again; `herma undo` undoes it.");
     }
     error
 }

@@ -134,7 +134,7 @@ fn a_restore_says_how_to_take_it_back() {
     insta::assert_snapshot!(ask(&project, "/rollback 2").success(), @"
     ✅ Restored to checkpoint [ID]: one
     A pre-rollback snapshot was saved automatically.
-    /rollback undo takes it back.
+    /rollback undo undoes it.
     ");
     assert_eq!(project.read("a.txt"), "one\n");
     assert!(!project.exists("new.txt"));
@@ -175,7 +175,7 @@ fn files_are_restored_by_quoted_names() {
     insta::assert_snapshot!(ask(&project, "/rollback 2 \"b c.txt\"").success(), @"
     ✅ Restored b c.txt from checkpoint [ID]: one
     A pre-rollback snapshot was saved automatically.
-    /rollback undo takes it back.
+    /rollback undo undoes it.
     ");
     let contents = ["a.txt", "b c.txt", "new.txt"].map(|path| project.read(path));
     assert_eq!(contents, ["two\n", "one\n", "new\n"]);
@@ -243,7 +243,7 @@ fn edits_made_by_hand_stay_unless_all_is_asked_for() {
     insta::assert_snapshot!(ask(&project, "/rollback 2").success(), @"
     ✅ Restored to checkpoint [ID]: start
     The state from before is checkpoint [ID].
-    /rollback undo takes it back.
+    /rollback undo undoes it.
     ↷ Kept your hand-edits: b c.txt
     ");
     assert_eq!(project.read("a.txt"), "two\n");

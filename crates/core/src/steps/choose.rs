@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use herma_store::RelPath;
 
 use super::{Step, StepId};
+use crate::error::{Error, Result};
 use crate::records::step::record::cut_name;
+use crate::types::asked::WhichStep;
 
 /// Which steps somebody means: those that fit everything that is said. Saying nothing means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,10 +43,22 @@ impl StepChoice {
         *self == Self::default()
     }
 
-    /// One of those that are named and not there.
-    pub(crate) fn missing(&self, steps: &[Step]) -> Option<StepId> {
+    /// Refuses a number that no step has, and a turn that several sessions have.
+    pub(crate) fn check(&self, steps: &[Step]) -> Result<()> {
         let is_there = |id: StepId| steps.iter().any(|step| step.is(id));
-        self.ids.iter().copied().find(|id| !is_there(*id))
+        if let Some(missing) = self.ids.iter().copied().find(|id| !is_there(*id)) {
+            return Err(Error::NoSuchStep(WhichStep::Id(missing)));
+        }
+        let Some(TurnChoice::Named(turn)) = &self.turn else { return Ok(()) };
+        let chosen = self.pick(steps);
+        let own = steps.iter().filter(|step| chosen.contains(&step.handle));
+        let of_turn = own.map(|step| &step.start.facts).filter(|f| f.turn.as_ref() == Some(turn));
+        let sessions: BTreeSet<String> = of_turn.filter_map(|f| f.session.clone()).collect();
+        if sessions.len() > 1 {
+            let sessions = sessions.into_iter().collect();
+            return Err(Error::TurnOfSeveral { turn: turn.clone(), sessions });
+        }
+        Ok(())
     }
 
     /// The chosen among the steps of a project, by their handles, with the steps that are part of them. Herma's own moves

@@ -26,7 +26,6 @@ use crate::timeline::compare::Comparison;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
 use crate::timeline::{Ground, StateParts, Story};
-use crate::types::asked::WhichStep;
 
 /// What chosen steps changed.
 pub struct SessionChanges {
@@ -170,9 +169,7 @@ impl Ground<'_> {
 
 /// The numbers of the chosen steps; an error if there are none.
 fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<i64>> {
-    if let Some(missing) = choice.missing(&story.steps) {
-        return Err(Error::NoSuchStep(WhichStep::Id(missing)));
-    }
+    choice.check(&story.steps)?;
     let chosen = choice.pick(&story.steps);
     if chosen.is_empty() {
         return Err(Error::NoSteps);

@@ -26,7 +26,7 @@ use crate::restore::{Requested, Then};
 use crate::save::{Draft, vouches_for_absence};
 use crate::timeline::partition::Sorted;
 use crate::timeline::{Ground, Story};
-use crate::types::asked::{RestoreOptions, WhichStep};
+use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::plan::{Extent, TakeBack, TakeBackPlan, TakenBack};
 
@@ -124,11 +124,10 @@ impl Operation<'_> {
         part.retain(|step| plan.touched.get(&step.id()).is_some_and(|paths| !paths.is_empty()));
         let outcomes = plan.outcomes();
         let extent = |step: &Step| outcomes.iter().find(|one| step.is(one.step)).map(|o| o.extent);
+        let is_whole = |step: &Step| extent(step).is_none_or(|extent| extent == Extent::Whole);
+        let (mut steps, mut left): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_whole);
         // What one of Herma's own moves had marked is as before it, whatever stays of its files.
-        let is_whole = |step: &Step| {
-            step.kind.is_move() || extent(step).is_none_or(|extent| extent == Extent::Whole)
-        };
-        let (steps, mut left): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_whole);
+        steps.extend(left.iter().filter(|step| step.kind.is_move()).cloned());
         // Who asked for the last prompt has been at all of it, and goes on to the one before.
         left.retain(|step| how == TakeBackAs::Last || extent(step) == Some(Extent::Part));
         let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
@@ -228,9 +227,7 @@ impl Operation<'_> {
         present: &Present,
     ) -> Result<TakeBackPlan> {
         let told = ground.told;
-        if let Some(missing) = asked.steps.missing(&told.steps) {
-            return Err(Error::NoSuchStep(WhichStep::Id(missing)));
-        }
+        asked.steps.check(&told.steps)?;
         let chosen = asked.steps.pick(&told.steps);
         let mut plan = TakeBackPlan {
             asked: asked.clone(),

@@ -141,6 +141,10 @@ impl Marks {
             }
         }
         for handle in &undid.left {
+            // One of Herma's own moves is in both: something of it stays, but what it had marked does not.
+            if undid.steps.contains(handle) {
+                marked.insert(*handle, Mark::InPart);
+            }
             marked.entry(*handle).or_insert(Mark::InPart);
         }
         marked

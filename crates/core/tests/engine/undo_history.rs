@@ -14,7 +14,7 @@ use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart, 
 use herma_core::types::checkpoint::Facts;
 use herma_core::types::clock::Timestamp;
 use herma_core::{
-    Clock, Engine, Error, Extent, NextMove, Project, RelPath, Spec, TakeBack, TakeBackPlan,
+    Clock, Engine, Error, Extent, NextMove, Project, RelPath, Row, Spec, TakeBack, TakeBackPlan,
     UndoLast, Undone, WhichStep,
 };
 use herma_reversal::Conflicts;
@@ -323,7 +323,14 @@ pub fn marked(project: &Project) -> Marks {
         numbers
     };
     let steps = project.steps(&StepChoice::default()).unwrap();
-    let rows = project.rows(&StepChoice::default(), usize::MAX, None).unwrap().rows;
+    let newest = |most| project.rows(&StepChoice::default(), most, None).unwrap().rows;
+    let rows = newest(usize::MAX);
+    for most in 1..rows.len().min(4) {
+        let in_short = |row: &Row| format!("{:?} {:?} {:?}", row.id, row.told, row.changes);
+        let few: Vec<String> = newest(most).iter().map(in_short).collect();
+        let first: Vec<String> = rows.iter().take(few.len()).map(in_short).collect();
+        assert_eq!(few, first, "the newest {most}");
+    }
     let calls = || rows.iter().flat_map(|row| &row.calls);
     let undone = sorted(&mut steps.iter().filter(|one| one.undone).map(|one| one.step.number));
     let in_rows = sorted(&mut calls().filter(|call| call.undone).map(|call| call.step.number));

@@ -198,9 +198,7 @@ pub(crate) fn with_state_of_files(project: &Project, error: Error) -> CommandErr
                 "Some files may be restored already; the state from before is saved as {}",
                 interrupted.safety
             ))
-            .with_hint(
-                "`herma restore --continue` finishes the restore; `herma undo` reverses it.",
-            ),
+            .with_hint("`herma restore --continue` finishes the restore; `herma undo` undoes it."),
         Ok(None) => error.with_state("Nothing was changed."),
         Err(_) => error,
     }

@@ -137,7 +137,7 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
                 time::age(interrupted.started, env.now()),
                 interrupted.safety
             ),
-            "`herma restore --continue` finishes it; `herma undo` reverses it.",
+            "`herma restore --continue` finishes it; `herma undo` undoes it.",
         ),
         Err(error) => findings.add_error("restore", error),
     }
@@ -152,7 +152,7 @@ fn look_at_conversation(findings: &mut Findings, env: &CommandEnv, project: &Pro
         "restore",
         Level::Attention,
         format!("one that began {age} was not finished: its conversation does not fit the files"),
-        "`herma restore --continue` finishes it; `herma undo` reverses it.",
+        "`herma restore --continue` finishes it; `herma undo` undoes it.",
     );
 }
 

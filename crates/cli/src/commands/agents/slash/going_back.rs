@@ -25,7 +25,7 @@ use crate::transcript::{Conversation, Following};
 
 /// Names that are shown of a list of files.
 const SHOWN: usize = 8;
-const UNDO: &str = "/rollback undo takes it back.";
+const UNDO: &str = "/rollback undo undoes it.";
 
 impl Asked<'_> {
     /// Goes back to a checkpoint, whole or for some files.

@@ -190,7 +190,7 @@ impl Asked<'_> {
         if matches!(self.project.interrupted(), Ok(Some(_))) {
             reply
                 .message
-                .say("A restore of this project was not finished. /rollback undo reverses it.");
+                .say("A restore of this project was not finished. /rollback undo undoes it.");
         }
         reply
     }
