@@ -9,8 +9,6 @@
 use std::io;
 use std::io::Read;
 
-use bstr::ByteSlice;
-
 /// Deeper nesting than this is refused. The parser skips unknown values without recursion, so this bounds
 /// memory, not the stack.
 const MAX_NESTING: usize = 1024;
@@ -21,8 +19,7 @@ pub(crate) const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 /// How much is read at once.
 const CHUNK: usize = 32 * 1024;
 
-const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
-const REPLACEMENT: &str = "\u{FFFD}";
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// Why reading stopped before the end.
 #[derive(Debug)]
@@ -32,11 +29,11 @@ pub(crate) enum Stop {
     Unreadable(io::Error),
 }
 
-/// Where in the JSON text the next byte is.
+/// Where in the JSON text the next character is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// At the very beginning, after this many bytes of a byte order mark.
-    Beginning(usize),
+    /// At the very beginning, where a byte order mark may be.
+    Beginning,
     /// Between strings.
     Outside,
     /// In a string.
@@ -53,15 +50,14 @@ pub(crate) struct Bounded<'a> {
     largest: u64,
     size: u64,
     chunk: Box<[u8]>,
-    ready: Vec<u8>,
+    /// So many bytes at the front of the chunk are the first of a character.
+    carried: usize,
+    ready: String,
     handed_on: usize,
     state: State,
     depth: usize,
     /// Bytes of the present string that were handed on.
     text_length: usize,
-    /// The first bytes of a character.
-    character: [u8; 4],
-    character_length: usize,
     /// The first half of a pair of `\u` escapes.
     high_surrogate: Option<u16>,
     stop: Option<Stop>,
@@ -74,13 +70,12 @@ impl<'a> Bounded<'a> {
             largest,
             size: 0,
             chunk: vec![0; CHUNK].into_boxed_slice(),
-            ready: Vec::with_capacity(CHUNK),
+            carried: 0,
+            ready: String::with_capacity(CHUNK),
             handed_on: 0,
-            state: State::Beginning(0),
+            state: State::Beginning,
             depth: 0,
             text_length: 0,
-            character: [0; 4],
-            character_length: 0,
             high_surrogate: None,
             stop: None,
         }
@@ -102,10 +97,10 @@ impl<'a> Bounded<'a> {
     /// Reads into the chunk. `None` when it cannot go on.
     fn read_chunk(&mut self) -> Option<usize> {
         loop {
-            match self.source.read(&mut self.chunk) {
+            match self.source.read(&mut self.chunk[self.carried..]) {
                 Ok(count) => {
                     // A reader that claims more than it was given room for is wrong, not a reason to panic.
-                    let count = count.min(self.chunk.len());
+                    let count = count.min(self.chunk.len() - self.carried);
                     self.size += count as u64;
                     if self.size > self.largest {
                         self.stop.get_or_insert(Stop::TooLarge);
@@ -122,126 +117,98 @@ impl<'a> Bounded<'a> {
         }
     }
 
-    /// Translates the first `count` bytes of the chunk.
+    /// Translates the chunk, into which `count` more bytes were read.
     fn translate(&mut self, count: usize) {
-        let chunk = std::mem::take(&mut self.chunk);
-        let mut rest = &chunk[..count];
-        while let Some((&byte, after)) = rest.split_first() {
-            let plain = self.plain_run(rest);
-            if plain > 0 {
-                self.put_plain(&rest[..plain]);
-                rest = &rest[plain..];
-                continue;
+        let mut chunk = std::mem::take(&mut self.chunk);
+        let filled = self.carried + count;
+        let mut end = 0;
+        self.carried = 0;
+        for part in chunk[..filled].utf8_chunks() {
+            self.take_text(part.valid());
+            let wrong = part.invalid();
+            end += part.valid().len() + wrong.len();
+            let is_unfinished = |error: std::str::Utf8Error| error.error_len().is_none();
+            if end == filled && std::str::from_utf8(wrong).is_err_and(is_unfinished) {
+                self.carried = wrong.len();
+            } else if !wrong.is_empty() {
+                self.take(char::REPLACEMENT_CHARACTER);
             }
-            self.take(byte);
-            rest = after;
         }
+        chunk.copy_within(filled - self.carried..filled, 0);
         self.chunk = chunk;
     }
 
-    /// How many bytes at the front are the inside of a string and need no second look.
-    fn plain_run(&self, bytes: &[u8]) -> usize {
-        if self.state != State::Text || self.character_length > 0 || self.high_surrogate.is_some() {
-            return 0;
+    fn take_text(&mut self, mut rest: &str) {
+        while let Some(next) = rest.chars().next() {
+            let is_plain = self.state == State::Text && self.high_surrogate.is_none();
+            let plain = if is_plain { rest.find(['"', '\\']).unwrap_or(rest.len()) } else { 0 };
+            if plain > 0 {
+                let room = MAX_TEXT_BYTES.saturating_sub(self.text_length);
+                self.ready.push_str(&rest[..rest.floor_char_boundary(plain.min(room))]);
+                self.text_length = self.text_length.saturating_add(plain);
+                rest = &rest[plain..];
+            } else {
+                self.take(next);
+                rest = &rest[next.len_utf8()..];
+            }
         }
-        let run = &bytes[..bytes.find_byteset(b"\"\\").unwrap_or(bytes.len())];
-        run.find_non_ascii_byte().unwrap_or(run.len())
     }
 
-    fn put_plain(&mut self, bytes: &[u8]) {
-        let room = MAX_TEXT_BYTES.saturating_sub(self.text_length);
-        self.ready.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.text_length = self.text_length.saturating_add(bytes.len());
-    }
-
-    fn take(&mut self, byte: u8) {
+    fn take(&mut self, next: char) {
         match self.state {
-            State::Beginning(seen) => self.take_beginning(seen, byte),
-            State::Outside => self.take_outside(byte),
-            State::Text => self.take_text(byte),
-            State::Escape if byte == b'u' => self.state = State::Hex { digits: 0, value: 0 },
+            State::Beginning => {
+                self.state = State::Outside;
+                if next != BYTE_ORDER_MARK {
+                    self.take_outside(next);
+                }
+            }
+            State::Outside => self.take_outside(next),
+            State::Text => self.take_inside(next),
+            State::Escape if next == 'u' => self.state = State::Hex { digits: 0, value: 0 },
             State::Escape => {
                 self.state = State::Text;
-                self.put(&[b'\\', byte]);
+                self.put(&format!("\\{next}"));
             }
-            State::Hex { digits, value } => self.take_hex(digits, value, byte),
+            State::Hex { digits, value } => self.take_hex(digits, value, next),
         }
     }
 
-    fn take_beginning(&mut self, seen: usize, byte: u8) {
-        if BYTE_ORDER_MARK[seen] == byte {
-            self.state = match seen + 1 {
-                3 => State::Outside,
-                more => State::Beginning(more),
-            };
-        } else {
-            self.ready.extend_from_slice(&BYTE_ORDER_MARK[..seen]);
-            self.state = State::Outside;
-            self.take_outside(byte);
-        }
-    }
-
-    fn take_outside(&mut self, byte: u8) {
-        match byte {
-            b'"' => {
+    fn take_outside(&mut self, next: char) {
+        match next {
+            '"' => {
                 self.state = State::Text;
                 self.text_length = 0;
             }
-            b'{' | b'[' => {
+            '{' | '[' => {
                 self.depth += 1;
                 if self.depth > MAX_NESTING && self.stop.is_none() {
                     self.stop = Some(Stop::TooDeep);
                 }
             }
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            '}' | ']' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        self.ready.push(byte);
+        self.ready.push(next);
     }
 
-    fn take_text(&mut self, byte: u8) {
-        if self.character_length > 0 || byte >= 0x80 {
-            return self.take_character(byte);
-        }
-        match byte {
-            b'"' => {
+    fn take_inside(&mut self, next: char) {
+        match next {
+            '"' => {
                 self.drop_half_pair();
-                self.ready.push(byte);
+                self.ready.push(next);
                 self.state = State::Outside;
             }
-            b'\\' => self.state = State::Escape,
-            _ => self.put(&[byte]),
+            '\\' => self.state = State::Escape,
+            _ => self.put(next.encode_utf8(&mut [0; 4])),
         }
     }
 
-    /// A byte of a character that has several.
-    fn take_character(&mut self, byte: u8) {
-        self.character[self.character_length] = byte;
-        self.character_length += 1;
-        let character = self.character;
-        match std::str::from_utf8(&character[..self.character_length]) {
-            Ok(text) => {
-                self.character_length = 0;
-                self.put(text.as_bytes());
-            }
-            Err(error) if error.error_len().is_none() => {}
-            Err(_) => {
-                let began_earlier = self.character_length > 1;
-                self.character_length = 0;
-                self.put(REPLACEMENT.as_bytes());
-                if began_earlier {
-                    self.take_text(byte);
-                }
-            }
-        }
-    }
-
-    fn take_hex(&mut self, digits: u8, value: u16, byte: u8) {
-        let Some(digit) = char::from(byte).to_digit(16) else {
+    fn take_hex(&mut self, digits: u8, value: u16, next: char) {
+        let Some(digit) = next.to_digit(16) else {
             // Not JSON: the parser shall see it as it is.
             self.state = State::Text;
-            self.put(b"\\u");
-            return self.take_text(byte);
+            self.put("\\u");
+            return self.take_inside(next);
         };
         let value = (value << 4) | digit as u16;
         if digits < 3 {
@@ -257,31 +224,30 @@ impl<'a> Bounded<'a> {
         if let Some(high) = self.high_surrogate {
             if let Some(Ok(pair)) = char::decode_utf16([high, value]).next() {
                 self.high_surrogate = None;
-                return self.put(pair.encode_utf8(&mut [0; 4]).as_bytes());
+                return self.put(pair.encode_utf8(&mut [0; 4]));
             }
             self.drop_half_pair();
         }
         match value {
             0xD800..=0xDBFF => self.high_surrogate = Some(value),
-            0xDC00..=0xDFFF => self.put(REPLACEMENT.as_bytes()),
-            _ => self.put(format!("\\u{value:04x}").as_bytes()),
+            0xDC00..=0xDFFF => self.put("\u{FFFD}"),
+            _ => self.put(&format!("\\u{value:04x}")),
         }
     }
 
     fn drop_half_pair(&mut self) {
         if self.high_surrogate.take().is_some() {
-            self.put(REPLACEMENT.as_bytes());
+            self.put("\u{FFFD}");
         }
     }
 
     /// Hands on a unit of a string that must not be cut in two.
-    fn put(&mut self, unit: &[u8]) {
+    fn put(&mut self, unit: &str) {
         self.drop_half_pair();
         let length = self.text_length.saturating_add(unit.len());
-        // Once something did not fit, nothing after it may: the text would have a hole.
-        self.text_length = if length > MAX_TEXT_BYTES { MAX_TEXT_BYTES } else { length };
+        self.text_length = length.min(MAX_TEXT_BYTES);
         if length <= MAX_TEXT_BYTES {
-            self.ready.extend_from_slice(unit);
+            self.ready.push_str(unit);
         }
     }
 }
@@ -302,7 +268,7 @@ impl Read for Bounded<'_> {
                 return Err(io::Error::other("the payload was not read to its end"));
             }
         }
-        let waiting = &self.ready[self.handed_on..];
+        let waiting = &self.ready.as_bytes()[self.handed_on..];
         let count = waiting.len().min(room.len());
         room[..count].copy_from_slice(&waiting[..count]);
         self.handed_on += count;
@@ -352,7 +318,7 @@ mod tests {
     #[test]
     fn a_byte_order_mark_is_dropped_and_half_of_one_is_not() {
         assert_eq!(translated(b"\xEF\xBB\xBF{}", 1), b"{}");
-        assert_eq!(translated(b"\xEF\xBB{}", 1), b"\xEF\xBB{}");
+        assert_eq!(translated(b"\xEF\xBB{}", 1), "\u{FFFD}{}".as_bytes());
     }
 
     #[test]

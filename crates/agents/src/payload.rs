@@ -189,7 +189,11 @@ impl Payload {
     }
 
     /// The paths of several fields of an object, each once.
-    pub(crate) fn paths(&self, place: Place, names: &[&'static str]) -> Vec<PathBuf> {
+    pub(crate) fn paths(
+        &self,
+        place: Place,
+        names: impl Iterator<Item = &'static str>,
+    ) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for name in names {
@@ -245,14 +249,14 @@ impl Value<'_> {
     ) -> Result<(), A::Error> {
         let own_place = self.field.inside.and_then(|(place, _)| place);
         while let Some(known) = map.next_key_seed(Key(fields))? {
-            let Some(field) = known else {
+            let Some((field, key)) = known else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             map.next_value_seed(Value {
                 payload: self.payload,
                 // Without a place of its own, all it has counts for the field it is in.
-                spot: own_place.map_or(self.spot, |place| (place, field.key)),
+                spot: own_place.map_or(self.spot, |place| (place, key)),
                 field,
                 in_list: self.in_list || own_place.is_none(),
                 in_text: self.in_text,
@@ -280,7 +284,7 @@ impl Value<'_> {
 struct Key(&'static [Field]);
 
 impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Option<&'static Field>;
+    type Value = Option<(&'static Field, &'static str)>;
 
     fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Self::Value, D::Error> {
         parser.deserialize_str(self)
@@ -288,14 +292,15 @@ impl<'de> DeserializeSeed<'de> for Key {
 }
 
 impl Visitor<'_> for Key {
-    type Value = Option<&'static Field>;
+    type Value = Option<(&'static Field, &'static str)>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the name of a field")
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().find(|field| field.key == name))
+        let named = |field: &'static Field| Some((field, field.keys().find(|key| *key == name)?));
+        Ok(self.0.iter().find_map(named))
     }
 }
 

@@ -8,49 +8,17 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
 use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
-use crate::payload::fields::{Field, Place, TOP};
+use crate::payload::fields::{BACKGROUND, DIRECTORIES, Field, Place, TOP};
 use crate::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, PATCHED, Payload, Spot, cut};
 
 /// The arguments that name files.
-const PATH_NAMES: [&str; 16] = [
-    "file_path",
-    "filePath",
-    "path",
-    "notebook_path",
-    "absolute_path",
-    "target_file",
-    "target_notebook",
-    "file",
-    "old_path",
-    "new_path",
-    "paths",
-    "file_paths",
-    "files",
-    "edits",
-    "operations",
-    PATCHED,
-];
-
-/// The arguments that say where a tool works.
-const DIRECTORY_NAMES: [&str; 7] = [
-    "workdir",
-    "working_dir",
-    "workingDirectory",
-    "working_directory",
-    "cwd",
-    "dir_path",
-    "directory",
-];
-
-/// The arguments that send a tool to the background.
-const BACKGROUND_NAMES: [&str; 5] =
-    ["run_in_background", "is_background", "isBackground", "background", "detach"];
+const FILES: &str = "file_path filePath path notebook_path absolute_path target_file target_notebook file \
+                     old_path new_path paths file_paths files edits operations";
 
 /// The names of arguments that are looked at.
 #[cfg(test)]
 pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
-    let files = PATH_NAMES.into_iter().filter(|name| *name != PATCHED);
-    files.chain(DIRECTORY_NAMES).chain(BACKGROUND_NAMES)
+    [FILES, DIRECTORIES, BACKGROUND].into_iter().flat_map(|names| names.split(' '))
 }
 
 /// How the payloads of one agent are read.
@@ -240,8 +208,8 @@ impl Rules {
             class,
             call: payload.first(self.call),
             command: command(payload, place).filter(|_| runs_commands),
-            paths: payload.paths(place, &PATH_NAMES),
-            directory: payload.paths(place, &DIRECTORY_NAMES).into_iter().next(),
+            paths: payload.paths(place, FILES.split(' ').chain([PATCHED])),
+            directory: payload.paths(place, DIRECTORIES.split(' ')).into_iter().next(),
             in_background: in_background(payload, place),
             name,
         })
@@ -299,6 +267,6 @@ fn command(payload: &Payload, place: Place) -> Option<String> {
 }
 
 fn in_background(payload: &Payload, place: Place) -> bool {
-    let says_yes = |name: &&'static str| payload.says_yes((place, name));
-    BACKGROUND_NAMES.iter().any(says_yes) || payload.text((place, "mode")) == Some("async")
+    BACKGROUND.split(' ').any(|name| payload.says_yes((place, name)))
+        || payload.text((place, "mode")) == Some("async")
 }

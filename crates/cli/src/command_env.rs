@@ -71,15 +71,9 @@ pub(crate) struct CommandEnv {
     pub(crate) named_root: Option<PathBuf>,
     /// The directory paths on the command line are relative to.
     pub(crate) directory: PathBuf,
-    /// The user's own home.
-    pub(crate) user_home: Option<PathBuf>,
+    pub(crate) environment: Environment,
     /// Did the user say which one?
     pub(crate) is_directory_given: bool,
-    /// The editor's command line, if the user named one.
-    pub(crate) editor: Option<String>,
-    /// May a process in the background be started?
-    background: bool,
-    outer_step: Option<OuterStep>,
     clock: Arc<dyn Clock>,
 }
 
@@ -118,35 +112,24 @@ impl CommandEnv {
             home,
             named_root,
             directory,
-            user_home: environment.user_home.clone(),
+            environment: environment.clone(),
             is_directory_given: global.directory.is_some(),
-            editor: environment.editor.clone(),
-            background: environment.background,
-            outer_step: environment.outer_step.clone(),
             clock,
         })
     }
 
-    /// Starts cleaning up if a save said that it is time to.
+    /// Starts cleaning up in the background if a save said that it is time to. The save is done with or without it, so
+    /// it is no error if that cannot be: the next save tries again.
     pub(crate) fn clean_if_due(&self, saved: &Saved) {
-        if saved.due.is_some() {
-            self.start_in_background(&["maintain"]);
-        }
-    }
-
-    /// Starts something in the background. A save is done with or without it, so it is no error if that
-    /// cannot be: the next save tries again.
-    fn start_in_background(&self, command: &[&str]) {
-        if self.background {
-            let mut arguments = vec![OsStr::new("--home"), self.home.as_os_str()];
-            arguments.extend(command.iter().map(OsStr::new));
+        if saved.due.is_some() && self.environment.background {
+            let arguments = [OsStr::new("--home"), self.home.as_os_str(), OsStr::new("maintain")];
             let _ = herma_fs::process::background::spawn_detached(&arguments);
         }
     }
 
     /// The step of this project under whose command we run, if we do.
     pub(crate) fn outer_step(&self, project: &Project) -> Option<i64> {
-        let outer = self.outer_step.as_ref()?;
+        let outer = self.environment.outer_step.as_ref()?;
         if outer.project != project.id().as_str() {
             return None;
         }

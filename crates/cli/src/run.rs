@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
     let ui = Ui::new(&environment, &cli.global);
     let done = match &cli.command {
         Some(Command::Mcp(args)) => prepare(&ui, &environment, &cli.global, cli.command.as_ref())
-            .and_then(|env| mcp::cmd_mcp(&env, &environment, args)),
+            .and_then(|env| mcp::cmd_mcp(&env, args)),
         _ => dispatch(&ui, &environment, &cli),
     };
     match done {

@@ -40,6 +40,21 @@ pub(crate) fn is_without_modes(errno: Errno) -> bool {
     [Errno::PERM, Errno::NOSYS, Errno::NOTSUP].contains(&errno)
 }
 
+/// What may not be there.
+pub trait IfThere<T> {
+    /// Nothing, if it is not there.
+    fn if_there(self) -> Result<Option<T>>;
+}
+
+impl<T> IfThere<T> for Result<T> {
+    fn if_there(self) -> Result<Option<T>> {
+        match self {
+            Err(error) if error.is_not_found() => Ok(None),
+            there => there.map(Some),
+        }
+    }
+}
+
 impl Error {
     /// An error for `name` below `dir`.
     pub fn at(verb: &'static str, dir: &Path, name: &[u8], errno: Errno) -> Self {

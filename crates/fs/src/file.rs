@@ -18,8 +18,7 @@ pub fn stat_file(file: &File) -> std::io::Result<Stat> {
 
 #[cfg(target_os = "linux")]
 pub(crate) fn stat_fd(fd: BorrowedFd<'_>) -> std::result::Result<Stat, Errno> {
-    rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, crate::stat::WANTED)
-        .map(|s| Stat::from_statx(&s))
+    crate::stat::stat_at(fd, c"", AtFlags::EMPTY_PATH)
 }
 
 #[cfg(not(target_os = "linux"))]

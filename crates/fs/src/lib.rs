@@ -35,6 +35,6 @@ pub mod trust;
 
 pub use dir::inode::Inode;
 pub use dir::{Dir, Entry};
-pub use error::{Error, Result, is_want_of_resources};
+pub use error::{Error, IfThere, Result, is_want_of_resources};
 pub use rustix::io::Errno;
 pub use stat::{FileKind, Stat, stat_path};

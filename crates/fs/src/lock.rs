@@ -18,7 +18,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::sync::point;
-use crate::{Dir, Error, Result};
+use crate::{Dir, Error, IfThere, Result};
 
 /// Who else may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +81,7 @@ pub fn acquire_existing(
     mode: Mode,
     wait: Duration,
 ) -> Result<Option<Acquired>> {
-    let file = match dir.open_file(name) {
-        Ok(file) => file,
-        Err(e) if e.is_not_found() => return Ok(None),
-        Err(e) => return Err(e),
-    };
+    let Some(file) = dir.open_file(name).if_there()? else { return Ok(None) };
     let acquired = acquire_on(file, mode, wait);
     acquired.map(Some).map_err(|e| Error::on("lock", &dir.path().join(name), e))
 }

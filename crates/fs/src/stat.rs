@@ -1,9 +1,11 @@
 //! What the kernel says about one file, reduced to what Herma compares.
 
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::{Error, Result};
 
@@ -122,17 +124,29 @@ pub(crate) fn nanos(t: &rustix::fs::StatxTimestamp) -> i64 {
     t.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(i64::from(t.tv_nsec))
 }
 
+/// What there is under a name, or with an empty one in the place itself.
+#[cfg(target_os = "linux")]
+pub(crate) fn stat_at(
+    place: impl AsFd,
+    name: impl Arg,
+    flags: AtFlags,
+) -> std::result::Result<Stat, Errno> {
+    // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
+    rustix::fs::statx(place, name, flags, WANTED).map(|s| Stat::from_statx(&s))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn stat_at(
+    place: impl AsFd,
+    name: impl Arg,
+    flags: AtFlags,
+) -> std::result::Result<Stat, Errno> {
+    rustix::fs::statat(place, name, flags).map(|s| Stat::from_stat(&s))
+}
+
 /// What is at `path`, not following a link in its last component. `None` when nothing is there.
 pub fn stat_path(path: &Path) -> Result<Option<Stat>> {
-    #[cfg(target_os = "linux")]
-    let found = {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(CWD, path, flags, WANTED).map(|s| Stat::from_statx(&s))
-    };
-    #[cfg(not(target_os = "linux"))]
-    let found =
-        rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(|s| Stat::from_stat(&s));
-    match found {
+    match stat_at(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(e) => Err(Error::on("look at", path, e)),

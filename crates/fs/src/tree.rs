@@ -188,10 +188,8 @@ fn remove_files(dir: &Dir, bytes: &mut u64) -> Result<Vec<CString>> {
             directories.push(entry.name);
             continue;
         }
-        match dir.remove_file(entry.name.as_c_str()) {
-            Ok(()) => *bytes += file_bytes(&stat),
-            Err(e) if e.is_not_found() => {}
-            Err(e) => return Err(e),
+        if dir.remove_if_there(entry.name.as_c_str())? {
+            *bytes += file_bytes(&stat);
         }
     }
     Ok(directories)

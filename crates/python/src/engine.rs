@@ -120,7 +120,6 @@ impl Engine {
         ),
         text_signature = "(home=None, *, user_home=None, base=None, max_file_size=10485760, max_snapshots=None, max_total_size=None, min_free_disk=0, retention_days=30, auto_prune=True, min_interval_hours=24, delete_orphans=True, exclude=(), include=(), secrets=True, lock_wait=10.0, durable=True, threads=None, number_moves=True, background=True)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     #[expect(clippy::fn_params_excessive_bools, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -243,7 +242,6 @@ impl Engine {
         ),
         text_signature = "($self, *, max_snapshots=0, retention_days=0, max_total_size=0, orphans=False, project=None, progress=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn clean(
         &self,
         py: Python<'_>,

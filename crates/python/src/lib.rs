@@ -9,6 +9,7 @@
 //! * `arguments`, `paths`, `errors`, `progress`, `running`, `clock`: what lies between the two languages
 //! * `resume`, `sessions`: resume records, and the session database as JSON
 
+#![expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 #![expect(
     clippy::needless_pass_by_value,
     reason = "what Python hands over is owned by the function it is handed to"

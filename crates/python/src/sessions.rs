@@ -3,9 +3,9 @@
 //! Called in a process of its own. Python has its own SQLite, and two of them in one process that have the
 //! same database open drop each other's locks when one of them closes it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use herma_fs::Dir;
+use herma_fs::{Dir, IfThere};
 use herma_sessions::auto::AutoSettings;
 use herma_sessions::{Access, Database, Error, Filter, Result, auto, delete, prune};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -47,7 +47,7 @@ pub(crate) fn sessions_call(py: Python<'_>, json: &str) -> PyResult<String> {
 }
 
 fn carry_out(call: Call) -> Result<Value> {
-    let files = directory(call.sessions.as_deref())?;
+    let files = call.sessions.map(|path| Dir::open(&path).if_there()).transpose()?.flatten();
     let mut database = Database::open(&call.database, Access::Write)?;
     match call.what {
         What::Delete { id } => match delete::delete(&mut database, files.as_ref(), &id) {
@@ -81,15 +81,5 @@ fn carry_out(call: Call) -> Result<Value> {
                 "notes": done.notes,
             }))
         }
-    }
-}
-
-/// The directory of transcripts; `None` if there is none.
-fn directory(path: Option<&Path>) -> Result<Option<Dir>> {
-    match path.map(Dir::open) {
-        None => Ok(None),
-        Some(Ok(dir)) => Ok(Some(dir)),
-        Some(Err(error)) if error.is_not_found() => Ok(None),
-        Some(Err(error)) => Err(error.into()),
     }
 }

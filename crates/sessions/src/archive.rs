@@ -14,8 +14,8 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use herma_fs::Dir;
 use herma_fs::publish::Temp;
+use herma_fs::{Dir, IfThere};
 use sha2::{Digest, Sha256};
 
 use crate::db::Database;
@@ -207,11 +207,7 @@ fn publish(temp: Temp<'_>, directory: &Dir, id: &str, content: Content) -> Resul
 }
 
 fn write_file(files: &Dir, name: &CStr, label: &str, out: &mut impl Write) -> Result<()> {
-    let mut file = match files.open_file(name) {
-        Ok(file) => file,
-        Err(error) if error.is_not_found() => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
+    let Some(mut file) = files.open_file(name).if_there()? else { return Ok(()) };
     let label = serde_json::Value::from(label);
     let mut piece = Vec::with_capacity(PIECE);
     let mut offset = 0;

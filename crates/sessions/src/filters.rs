@@ -85,42 +85,27 @@ impl Filter {
     /// The condition on a row of `sessions s`, and its parameters in order.
     pub(crate) fn condition(&self, schema: &Schema) -> (String, Vec<Value>) {
         let last_active = last_active(schema);
-        let mut parts = vec!["1".to_owned()];
-        let mut values = Vec::new();
-        let mut add = |part: String, value: Value| {
-            parts.push(part);
-            values.push(value);
+        let column = |name| schema.session_column(name);
+        let text = |part, wanted: &Option<String>| Some((part, Value::Text(wanted.clone()?)));
+        let alike = |name| format!("instr(lower(COALESCE({}, '')), lower(?)) > 0", column(name));
+        let messages =
+            |sign, wanted: Option<u64>| Some((format!("{MESSAGES} {sign} ?"), number(wanted?)));
+        let active = |sign, wanted: Option<f64>| {
+            Some((format!("{last_active} {sign} ?"), Value::Real(wanted?)))
         };
-        if let Some(id) = &self.id {
-            add("s.id = ?".to_owned(), Value::Text(id.clone()));
-        }
-        if let Some(source) = &self.source {
-            let column = schema.session_column("source");
-            add(format!("{column} = ?"), Value::Text(source.clone()));
-        }
-        if let Some(source) = &self.not_source {
-            let column = schema.session_column("source");
-            add(format!("{column} IS NOT ?"), Value::Text(source.clone()));
-        }
-        for (name, wanted) in [("title", &self.title), ("model", &self.model)] {
-            if let Some(wanted) = wanted {
-                let column = schema.session_column(name);
-                let part = format!("instr(lower(COALESCE({column}, '')), lower(?)) > 0");
-                add(part, Value::Text(wanted.clone()));
-            }
-        }
-        if let Some(least) = self.min_messages {
-            add(format!("{MESSAGES} >= ?"), number(least));
-        }
-        if let Some(most) = self.max_messages {
-            add(format!("{MESSAGES} <= ?"), number(most));
-        }
-        if let Some(time) = self.idle_since {
-            add(format!("{last_active} < ?"), Value::Real(time));
-        }
-        if let Some(time) = self.active_since {
-            add(format!("{last_active} >= ?"), Value::Real(time));
-        }
+        let wanted = [
+            text("s.id = ?".to_owned(), &self.id),
+            text(format!("{} = ?", column("source")), &self.source),
+            text(format!("{} IS NOT ?", column("source")), &self.not_source),
+            text(alike("title"), &self.title),
+            text(alike("model"), &self.model),
+            messages(">=", self.min_messages),
+            messages("<=", self.max_messages),
+            active("<", self.idle_since),
+            active(">=", self.active_since),
+        ];
+        let (mut parts, values): (Vec<String>, Vec<_>) = wanted.into_iter().flatten().unzip();
+        parts.push("1".to_owned());
         match self.within {
             Within::All => {}
             Within::Archived => parts.push(format!(
@@ -132,8 +117,7 @@ impl Filter {
             }
         }
         if self.unpinned {
-            let column = schema.session_column("pinned");
-            parts.push(format!("COALESCE({column}, 0) = 0"));
+            parts.push(format!("COALESCE({}, 0) = 0", column("pinned")));
         }
         match self.ended {
             Ended::Either => {}

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock};
 use herma_fs::publish::{Temp, sweep};
-use herma_fs::{Dir, lock};
+use herma_fs::{Dir, IfThere, lock};
 
 use crate::error::{Error, Result};
 
@@ -45,11 +45,8 @@ pub(crate) enum Left {
 
 /// Is a deletion unfinished, or under way?
 pub fn is_pending(sessions: &Dir) -> Result<bool> {
-    match sessions.open_dir(PLACE) {
-        Ok(dir) => Ok(dir.stat_opt(JOURNAL)?.is_some()),
-        Err(error) if error.is_not_found() => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    let Some(dir) = sessions.open_dir(PLACE).if_there()? else { return Ok(false) };
+    Ok(dir.stat_opt(JOURNAL)?.is_some())
 }
 
 impl Workplace {
@@ -76,19 +73,11 @@ impl Workplace {
 
     /// Calls `each` with the sessions an earlier deletion wrote down.
     pub(crate) fn read(&self, each: impl FnMut(&str) -> Result<()>) -> Result<Left> {
-        let file = match self.dir.open_file(JOURNAL) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(Left::Nothing),
-            Err(error) => return Err(error.into()),
-        };
+        let file = self.dir.open_file(JOURNAL).if_there()?;
+        let Some(file) = file else { return Ok(Left::Nothing) };
         if read_list(file, &self.dir.path().join(JOURNAL), each)? {
-            Ok(Left::Sessions)
-        } else {
-            self.set_aside()
+            return Ok(Left::Sessions);
         }
-    }
-
-    fn set_aside(&self) -> Result<Left> {
         self.dir.rename(JOURNAL, &self.dir, DAMAGED)?;
         Ok(Left::Damaged(DAMAGED))
     }
@@ -107,10 +96,8 @@ impl Workplace {
 
     /// All files are gone: nothing is pending any more.
     pub(crate) fn done(&self) -> Result<()> {
-        match self.dir.remove_file(JOURNAL) {
-            Err(error) if !error.is_not_found() => Err(error.into()),
-            _ => Ok(self.dir.sync()?),
-        }
+        self.dir.remove_if_there(JOURNAL)?;
+        Ok(self.dir.sync()?)
     }
 }
 
@@ -161,12 +148,13 @@ pub(crate) fn read_list(
     path: &Path,
     mut each: impl FnMut(&str) -> Result<()>,
 ) -> Result<bool> {
-    let mut lines = Lines(BufReader::new(list), path);
+    let mut lines = Lines::new(list, MAX_LINE_BYTES, path);
     let mut count = 0u64;
-    if lines.next()?.as_deref() != Some(HEADER) {
+    if lines.next()?.as_deref() != Some(HEADER.as_bytes()) {
         return Ok(false);
     }
     while let Some(line) = lines.next()? {
+        let line = String::from_utf8(line).unwrap_or_default();
         if let Some(end) = line.strip_prefix("end ") {
             return Ok(end.parse() == Ok(count));
         }
@@ -177,19 +165,24 @@ pub(crate) fn read_list(
     Ok(false)
 }
 
-/// The lines of a file somebody else may have written, and where it is.
-struct Lines<'p, R>(BufReader<R>, &'p Path);
+/// The whole lines of a file.
+pub(crate) struct Lines<'p, R> {
+    from: BufReader<R>,
+    max_line_bytes: u64,
+    path: &'p Path,
+}
 
-impl<R: Read> Lines<'_, R> {
-    fn next(&mut self) -> Result<Option<String>> {
+impl<'p, R: Read> Lines<'p, R> {
+    pub(crate) fn new(from: R, max_line_bytes: u64, path: &'p Path) -> Self {
+        Self { from: BufReader::new(from), max_line_bytes, path }
+    }
+
+    /// The next line, without its end; one without its end was cut off, and is none.
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        let read = (&mut self.0).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-        read.map_err(|e| herma_fs::Error::on("read", self.1, e))?;
-        // A line without its end was cut off.
-        if line.pop() != Some(b'\n') {
-            return Ok(None);
-        }
-        Ok(Some(String::from_utf8(line).unwrap_or_default()))
+        let read = (&mut self.from).take(self.max_line_bytes).read_until(b'\n', &mut line);
+        read.map_err(|e| herma_fs::Error::on("read", self.path, e))?;
+        Ok((line.pop() == Some(b'\n')).then_some(line))
     }
 }
 

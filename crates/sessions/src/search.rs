@@ -7,7 +7,7 @@
 use rusqlite::Row;
 use rusqlite::types::Value;
 
-use crate::db::{Database, value};
+use crate::db::{Database, Schema, value};
 use crate::error::{Error, Result};
 use crate::filters::Filter;
 
@@ -41,77 +41,53 @@ pub fn search(database: &Database, query: &str, filter: &Filter, limit: u64) -> 
         return Ok(Vec::new());
     }
     if database.schema().has_table("messages_fts") {
-        match by_index(database, &words, filter, limit) {
+        match run(database, filter, by_index(&words), limit) {
             Ok(found) if !found.is_empty() => return Ok(found),
             // An index that cannot be used is no reason to find nothing.
             Ok(_) | Err(Error::Sql(_) | Error::Damaged(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    by_text(database, &words, filter, limit)
+    run(database, filter, by_text(database.schema(), &words), limit)
 }
 
-fn by_index(
-    database: &Database,
-    words: &[&str],
-    filter: &Filter,
-    limit: u64,
-) -> Result<Vec<Found>> {
-    let quoted: Vec<String> = words
-        .iter()
-        .map(|word| format!("\"{}\"", word.replace('"', "\"\"").replace('\0', " ")))
-        .collect();
-    let excerpt = "snippet(messages_fts, -1, '', '', '…', 24)";
-    let from = "messages_fts f JOIN main.messages m ON m.id = f.rowid";
-    let matches = "messages_fts MATCH ?".to_owned();
-    let values = vec![Value::Text(quoted.join(" "))];
-    run(
-        database,
-        filter,
-        &Query {
-            excerpt: excerpt.to_owned(),
-            from,
-            condition: matches,
-            order: "f.rank",
-            values,
-            limit,
-        },
-    )
+fn by_index(words: &[&str]) -> Query {
+    let quoted =
+        words.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\"").replace('\0', " ")));
+    Query {
+        excerpt: "snippet(messages_fts, -1, '', '', '…', 24)".to_owned(),
+        from: "messages_fts f JOIN main.messages m ON m.id = f.rowid",
+        condition: "messages_fts MATCH ?".to_owned(),
+        order: "f.rank",
+        values: vec![Value::Text(quoted.collect::<Vec<_>>().join(" "))],
+    }
 }
 
-fn by_text(database: &Database, words: &[&str], filter: &Filter, limit: u64) -> Result<Vec<Found>> {
-    let content = database.schema().message_column("content");
-    let calls = database.schema().message_column("tool_calls");
+fn by_text(schema: &Schema, words: &[&str]) -> Query {
+    let content = schema.message_column("content");
+    let calls = schema.message_column("tool_calls");
     let text = format!("(COALESCE({content}, '') || ' ' || COALESCE({calls}, ''))");
     let place = format!("instr(lower({text}), lower(?))");
-    let excerpt = format!("substr({text}, MAX(1, {place} - 60), 200)");
-    let each: Vec<String> = words.iter().map(|_| format!("{place} > 0")).collect();
-    let mut values = vec![Value::Text(words[0].to_owned())];
-    values.extend(words.iter().map(|word| Value::Text((*word).to_owned())));
-    run(
-        database,
-        filter,
-        &Query {
-            excerpt,
-            from: "main.messages m",
-            condition: each.join(" AND "),
-            order: "m.id DESC",
-            values,
-            limit,
-        },
-    )
+    // The first word is looked for once more, for the excerpt.
+    let values = words[..1].iter().chain(words);
+    Query {
+        excerpt: format!("substr({text}, MAX(1, {place} - 60), 200)"),
+        from: "main.messages m",
+        condition: vec![format!("{place} > 0"); words.len()].join(" AND "),
+        order: "m.id DESC",
+        values: values.map(|word| Value::Text((*word).to_owned())).collect(),
+    }
 }
 
-struct Query<'a> {
+struct Query {
     excerpt: String,
-    from: &'a str,
+    from: &'static str,
     condition: String,
-    order: &'a str,
+    order: &'static str,
     values: Vec<Value>,
-    limit: u64,
 }
 
-fn run(database: &Database, filter: &Filter, query: &Query<'_>) -> Result<Vec<Found>> {
+fn run(database: &Database, filter: &Filter, query: Query, limit: u64) -> Result<Vec<Found>> {
     let (condition, values) = filter.condition(database.schema());
     let sql = format!(
         "SELECT m.session_id, m.id, {}, m.timestamp, {} FROM {}
@@ -123,9 +99,9 @@ fn run(database: &Database, filter: &Filter, query: &Query<'_>) -> Result<Vec<Fo
         query.condition,
         query.order,
     );
-    let mut all = query.values.clone();
+    let mut all = query.values;
     all.extend(values);
-    all.push(Value::Integer(i64::try_from(query.limit).unwrap_or(-1)));
+    all.push(Value::Integer(i64::try_from(limit).unwrap_or(-1)));
     let mut statement = database.connection().prepare(&sql)?;
     let found = statement.query_map(rusqlite::params_from_iter(all), read)?;
     Ok(found.collect::<rusqlite::Result<_>>()?)

@@ -12,7 +12,7 @@
 //! this machine. Copilot CLI also runs the hooks of a project's `settings.json`, Cursor those of the user's; both call
 //! with their own payloads, which are told apart.
 
-use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass, claude_events};
+use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
@@ -44,4 +44,4 @@ const RULES: Rules = Rules {
     ..Rules::COMMON
 };
 
-static HOOKS: HooksJson = HooksJson::like_claude(Agent::Claude, &claude_events(20));
+static HOOKS: HooksJson = HooksJson::like_claude(Agent::Claude);

@@ -67,9 +67,7 @@ const RULES: Rules = Rules {
     ],
     known_by: |payload| payload.has((TOP, "clineVersion")),
     fields: &[
-        id("hookName"),
-        id("taskId"),
-        id("parent_agent_id"),
+        id("hookName taskId parent_agent_id"),
         object("sessionContext", "sessionContext", &[id("rootSessionId")]),
         path("workspaceRoots"),
         object("userPromptSubmit", "userPromptSubmit", &[prompt("prompt")]),
@@ -86,10 +84,10 @@ const RULES: Rules = Rules {
 
 static TASK: [Field; 1] = [object("taskMetadata", "taskMetadata", &[prompt("task")])];
 
-static CALL: [Field; 3] = [id("id"), id("name"), object("input", "tool_call.input", &ARGUMENTS)];
+static CALL: [Field; 2] = [id("id name"), object("input", "tool_call.input", &ARGUMENTS)];
 
-static TOOL_USE: [Field; 3] =
-    [id("toolName"), id("tool"), object("parameters", "toolUse.parameters", &ARGUMENTS)];
+static TOOL_USE: [Field; 2] =
+    [id("toolName tool"), object("parameters", "toolUse.parameters", &ARGUMENTS)];
 
 /// `UserPromptSubmit` and the `Task` events tell of turns; none of them holds the agent up.
 const EVENTS: [&str; 7] = [

@@ -8,8 +8,8 @@
 //! failure of a hook denies the tool there, which is what the guard of the command line is for.
 
 use super::definition::{
-    ARGUMENTS, Agent, Definition, EventKind, HookEvent, HooksJson, OwnFile, Rules, Shape, TOP,
-    Target, ToolClass,
+    ARGUMENTS, Agent, Definition, EventKind, HooksJson, OwnFile, Rules, Shape, TOP, Target,
+    ToolClass,
 };
 use crate::payload::fields::{id, object};
 
@@ -51,9 +51,7 @@ const RULES: Rules = Rules {
     variables: &["COPILOT_CLI"],
     known_by: |payload| payload.text((TOP, "sessionId")).is_some(),
     fields: &[
-        id("hookName"),
-        id("sessionId"),
-        id("toolName"),
+        id("hookName sessionId toolName"),
         object("toolArgs", "toolArgs", &ARGUMENTS),
         object("toolInput", "toolInput", &ARGUMENTS),
     ],
@@ -62,17 +60,8 @@ const RULES: Rules = Rules {
 
 const HOOKS: HooksJson = HooksJson {
     shape: Shape::Copilot,
+    events: "sessionStart userPromptSubmitted preToolUse postToolUse postToolUseFailure agentStop \
+             sessionEnd",
     version: Some(1),
-    ..HooksJson::like_claude(
-        Agent::Copilot,
-        &[
-            HookEvent::new("sessionStart", 20),
-            HookEvent::new("userPromptSubmitted", 20),
-            HookEvent::new("preToolUse", 20),
-            HookEvent::new("postToolUse", 20),
-            HookEvent::new("postToolUseFailure", 20),
-            HookEvent::new("agentStop", 20),
-            HookEvent::new("sessionEnd", 20),
-        ],
-    )
+    ..HooksJson::like_claude(Agent::Copilot)
 };

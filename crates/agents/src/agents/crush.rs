@@ -7,7 +7,7 @@
 //! It is told in the `hooks` of `crush.json`.
 
 use super::definition::{
-    Agent, Definition, Dialect, EventKind, HookEvent, HooksJson, Rules, Shape, TOP, ToolClass,
+    Agent, Definition, Dialect, EventKind, HooksJson, Rules, Shape, TOP, ToolClass,
 };
 
 pub(super) static AGENT: Definition = Definition {
@@ -45,5 +45,6 @@ const RULES: Rules = Rules {
 static HOOKS: HooksJson = HooksJson {
     dialect: Dialect::Relaxed,
     shape: Shape::Flat { name: Some("herma") },
-    ..HooksJson::like_claude(Agent::Crush, &[HookEvent::new("PreToolUse", 20)])
+    events: "PreToolUse",
+    ..HooksJson::like_claude(Agent::Crush)
 };

@@ -8,7 +8,7 @@
 //! `preToolUse` comes anyway.
 
 use super::definition::{
-    Agent, Definition, EDITED, EventKind, HookEvent, HooksJson, Rules, Shape, TOP, ToolClass,
+    Agent, Definition, EDITED, EventKind, HooksJson, Rules, Shape, TOP, ToolClass,
 };
 use crate::payload::fields::{command, id, path, value};
 
@@ -59,9 +59,7 @@ const RULES: Rules = Rules {
     ],
     known_by: |payload| payload.has((TOP, "cursor_version")),
     fields: &[
-        id("cursor_version"),
-        id("conversation_id"),
-        id("generation_id"),
+        id("cursor_version conversation_id generation_id"),
         path("workspace_roots"),
         command("command"),
         path("file_path"),
@@ -72,17 +70,7 @@ const RULES: Rules = Rules {
 
 static HOOKS: HooksJson = HooksJson {
     shape: Shape::Flat { name: None },
+    events: "sessionStart beforeSubmitPrompt preToolUse postToolUse postToolUseFailure stop sessionEnd",
     version: Some(1),
-    ..HooksJson::like_claude(
-        Agent::Cursor,
-        &[
-            HookEvent::new("sessionStart", 20),
-            HookEvent::new("beforeSubmitPrompt", 20),
-            HookEvent::new("preToolUse", 20),
-            HookEvent::new("postToolUse", 20),
-            HookEvent::new("postToolUseFailure", 20),
-            HookEvent::new("stop", 20),
-            HookEvent::new("sessionEnd", 20),
-        ],
-    )
+    ..HooksJson::like_claude(Agent::Cursor)
 };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 pub(super) use crate::agent::Agent;
 pub(super) use crate::event::{EventKind, ToolClass};
-pub(super) use crate::install::hooks_json::{HookEvent, HooksJson, Shape, claude_events};
+pub(super) use crate::install::hooks_json::{HooksJson, Shape};
 pub(super) use crate::install::json::Dialect;
 pub(super) use crate::install::own_file::{OwnFile, Program};
 pub(super) use crate::install::switches::{Files, Question, Verdict, read_json};

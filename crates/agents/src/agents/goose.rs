@@ -10,7 +10,7 @@ use serde_json::Value as Data;
 
 use super::definition::{
     Agent, Definition, Files, HooksJson, Question, Rules, Scope, TOP, Target, ToolClass, Verdict,
-    claude_events, read_json, server_tool,
+    read_json, server_tool,
 };
 use crate::payload::fields::{path, prompt, value};
 
@@ -56,7 +56,7 @@ const RULES: Rules = Rules {
 
 const SETTINGS: &str = "settings.json";
 
-const HOOKS: HooksJson = HooksJson::like_claude(Agent::Goose, &claude_events(20));
+const HOOKS: HooksJson = HooksJson::like_claude(Agent::Goose);
 
 const MANIFEST: &str = "{\n  \"name\": \"herma\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Instant undo for AI agents\"\n}\n";
 

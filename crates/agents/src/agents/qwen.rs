@@ -10,9 +10,7 @@
 //! nothing is saved; one that knows seconds only would wait too long with `20000`, but Herma answers within five. So it
 //! is `20000`.
 
-use super::definition::{
-    Agent, Definition, Dialect, HooksJson, Rules, TOP, ToolClass, claude_events,
-};
+use super::definition::{Agent, Definition, Dialect, HooksJson, Rules, TOP, ToolClass};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
@@ -47,5 +45,6 @@ const RULES: Rules = Rules {
 
 static HOOKS: HooksJson = HooksJson {
     dialect: Dialect::Comments,
-    ..HooksJson::like_claude(Agent::Qwen, &claude_events(20_000))
+    timeout: |_| 20_000,
+    ..HooksJson::like_claude(Agent::Qwen)
 };

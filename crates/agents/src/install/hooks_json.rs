@@ -20,22 +20,6 @@ use super::json::{Dialect, Document, Item, Json, Layout, Node};
 use super::target::{Edited, Found, HookFile, Note};
 use crate::agent::Agent;
 
-/// An event to be told of.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HookEvent {
-    pub(crate) name: &'static str,
-    /// In the unit of the agent.
-    pub(crate) timeout: u64,
-    pub(crate) matcher: Option<&'static str>,
-}
-
-impl HookEvent {
-    /// An event about which everything is told.
-    pub(crate) const fn new(name: &'static str, timeout: u64) -> Self {
-        Self { name, timeout, matcher: None }
-    }
-}
-
 /// How an agent writes an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -56,7 +40,12 @@ pub(crate) struct HooksJson {
     pub(crate) agent: Agent,
     pub(crate) dialect: Dialect,
     pub(crate) shape: Shape,
-    pub(crate) events: &'static [HookEvent],
+    /// The names of the events to be told of.
+    pub(crate) events: &'static str,
+    /// How long one may take, in the unit of the agent.
+    pub(crate) timeout: fn(&str) -> u64,
+    /// Which tools one is about; `None` if about all.
+    pub(crate) matcher: fn(&str) -> Option<&'static str>,
     /// The value of `version` that the file must have.
     pub(crate) version: Option<u64>,
     /// Does the agent know entries by their place?
@@ -65,29 +54,23 @@ pub(crate) struct HooksJson {
 
 impl HooksJson {
     /// What most of them have in common with Claude Code.
-    pub(crate) const fn like_claude(agent: Agent, events: &'static [HookEvent]) -> Self {
+    pub(crate) const fn like_claude(agent: Agent) -> Self {
         Self {
             agent,
             dialect: Dialect::Strict,
             shape: Shape::Groups,
-            events,
+            events: "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop \
+                     SessionEnd",
+            timeout: |_| 20,
+            matcher: |_| None,
             version: None,
             keeps_positions: false,
         }
     }
-}
 
-/// The events that Claude Code has and others took over, with a timeout in the unit of the agent.
-pub(crate) const fn claude_events(timeout: u64) -> [HookEvent; 7] {
-    [
-        HookEvent::new("SessionStart", timeout),
-        HookEvent::new("UserPromptSubmit", timeout),
-        HookEvent::new("PreToolUse", timeout),
-        HookEvent::new("PostToolUse", timeout),
-        HookEvent::new("PostToolUseFailure", timeout),
-        HookEvent::new("Stop", timeout),
-        HookEvent::new("SessionEnd", timeout),
-    ]
+    pub(crate) fn events(&self) -> impl Iterator<Item = &'static str> {
+        self.events.split(' ')
+    }
 }
 
 /// Ours in a file.
@@ -125,7 +108,7 @@ impl HookFile for HooksJson {
         let mut notes = Vec::new();
         self.remove_unwanted(&mut new, &mut notes)?;
         self.ensure_version(&mut new)?;
-        for event in self.events {
+        for event in self.events() {
             self.ensure(&mut new, event, command)?;
         }
         self.verify(&old, &new, Some(command))?;
@@ -160,8 +143,7 @@ impl HookFile for HooksJson {
     }
 
     fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
-        let names = self.events.iter().map(|event| event.name);
-        Ok(Found::of(self.commands(bytes)?, names))
+        Ok(Found::of(self.commands(bytes)?, self.events()))
     }
 }
 
@@ -197,19 +179,17 @@ impl HooksJson {
     }
 
     fn all_hooks(&self, command: &HookCommand) -> Json {
-        let events = self.events.iter();
-        Json::object(events.map(|event| {
-            let entry = self.entry(event, command);
-            (event.name, Json::Array(vec![entry]))
-        }))
+        let list = |event| Json::Array(vec![self.entry(event, command)]);
+        Json::object(self.events().map(|event| (event, list(event))))
     }
 
     /// The entry of an event.
-    fn entry(&self, event: &HookEvent, command: &HookCommand) -> Json {
-        let timeout = Json::Number(event.timeout);
+    fn entry(&self, event: &str, command: &HookCommand) -> Json {
+        let timeout = Json::Number((self.timeout)(event));
         match self.shape {
             Shape::Groups => {
-                let matcher = event.matcher.map(|text| ("matcher", Json::Text(text.to_owned())));
+                let matcher =
+                    (self.matcher)(event).map(|text| ("matcher", Json::Text(text.to_owned())));
                 let handler = Json::object([
                     ("type", Json::Text("command".to_owned())),
                     ("command", Json::Text(command.line(self.agent, None))),
@@ -225,7 +205,7 @@ impl HooksJson {
                 Json::object(name.into_iter().chain(rest))
             }
             Shape::Copilot => {
-                let line = Json::Text(command.line(self.agent, Some(event.name)));
+                let line = Json::Text(command.line(self.agent, Some(event)));
                 Json::object([
                     ("type", Json::Text("command".to_owned())),
                     ("bash", line),
@@ -238,7 +218,7 @@ impl HooksJson {
     /// The one to be removed first.
     fn last_of(&self, root: &Node) -> Option<Ours> {
         let order = |ours: &Ours| {
-            let wanted = self.events.iter().position(|event| event.name == ours.event);
+            let wanted = self.events().position(|event| event == ours.event);
             (wanted.map_or(0, |place| place + 1), ours.path.clone())
         };
         self.ours(root).into_iter().max_by_key(order)
@@ -278,7 +258,7 @@ impl HooksJson {
         loop {
             let ours = self.ours(&document.root);
             let unwanted = ours.iter().enumerate().find(|(at, one)| {
-                let is_wanted = self.events.iter().any(|event| event.name == one.event);
+                let is_wanted = self.events().any(|event| event == one.event);
                 let is_second = ours[..*at].iter().any(|other| other.event == one.event);
                 !is_wanted || is_second
             });
@@ -313,13 +293,13 @@ impl HooksJson {
     fn ensure(
         &self,
         document: &mut Document,
-        event: &HookEvent,
+        event: &str,
         command: &HookCommand,
     ) -> Result<(), InstallError> {
         let wanted = self.entry(event, command);
         let (text, root) = (&document.text, &document.root);
         let mut ours = self.ours(root).into_iter();
-        let text = if let Some(present) = ours.find(|one| one.event == event.name) {
+        let text = if let Some(present) = ours.find(|one| one.event == event) {
             let Some(node) = json::node_at(root, &present.path) else { return Ok(()) };
             match &present.data {
                 Some(data) if *data == wanted.data() => return Ok(()),
@@ -330,11 +310,11 @@ impl HooksJson {
             match root.get("hooks") {
                 None => json::append(text, root, root, Some("hooks"), &self.all_hooks(command)),
                 Some(hooks) => {
-                    if let Some(list) = hooks.get(event.name) {
+                    if let Some(list) = hooks.get(event) {
                         json::append(text, root, list, None, &wanted)
                     } else {
                         let list = Json::Array(vec![wanted]);
-                        json::append(text, root, hooks, Some(event.name), &list)
+                        json::append(text, root, hooks, Some(event), &list)
                     }
                 }
             }

@@ -26,50 +26,55 @@ pub(crate) enum Text {
     Patch,
 }
 
-/// A field that is kept.
+/// Fields that are kept, all in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
-    pub(crate) key: &'static str,
-    /// What its strings are, single or in a list.
+    /// Their names.
+    pub(crate) keys: &'static str,
+    /// What their strings are, single or in a list.
     pub(crate) text: Text,
-    /// What is kept of its objects, single or in a list, and for which place.
+    /// What is kept of their objects, single or in a list, and for which place.
     pub(crate) inside: Option<(Option<Place>, &'static [Field])>,
 }
 
-const fn field(text: Text, key: &'static str) -> Field {
-    Field { key, text, inside: None }
+const fn field(text: Text, keys: &'static str) -> Field {
+    Field { keys, text, inside: None }
 }
 
-pub(crate) const fn value(key: &'static str) -> Field {
-    field(Text::Value, key)
+pub(crate) const fn value(keys: &'static str) -> Field {
+    field(Text::Value, keys)
 }
 
-pub(crate) const fn id(key: &'static str) -> Field {
-    field(Text::Id, key)
+pub(crate) const fn id(keys: &'static str) -> Field {
+    field(Text::Id, keys)
 }
 
-pub(crate) const fn prompt(key: &'static str) -> Field {
-    field(Text::Prompt, key)
+pub(crate) const fn prompt(keys: &'static str) -> Field {
+    field(Text::Prompt, keys)
 }
 
-pub(crate) const fn path(key: &'static str) -> Field {
-    field(Text::Path, key)
+pub(crate) const fn path(keys: &'static str) -> Field {
+    field(Text::Path, keys)
 }
 
-pub(crate) const fn command(key: &'static str) -> Field {
-    field(Text::Command, key)
+pub(crate) const fn command(keys: &'static str) -> Field {
+    field(Text::Command, keys)
 }
 
-const fn patch(key: &'static str) -> Field {
-    field(Text::Patch, key)
+const fn patch(keys: &'static str) -> Field {
+    field(Text::Patch, keys)
 }
 
 /// An object with a place of its own.
 pub(crate) const fn object(key: &'static str, place: Place, fields: &'static [Field]) -> Field {
-    Field { key, text: Text::Value, inside: Some((Some(place), fields)) }
+    Field { keys: key, text: Text::Value, inside: Some((Some(place), fields)) }
 }
 
 impl Field {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.split(' ')
+    }
+
     /// The same with objects in it, whose fields count as fields of the object around.
     pub(crate) const fn of(mut self, fields: &'static [Field]) -> Self {
         self.inside = Some((None, fields));
@@ -84,55 +89,41 @@ impl Field {
 
 /// The arguments of a tool call, whoever's tool it is. Agents differ in which of these they use, not in what
 /// they mean by them.
-pub(crate) static ARGUMENTS: [Field; 34] = [
-    path("file_path"),
-    path("filePath"),
-    path("path"),
-    path("notebook_path"),
-    path("absolute_path"),
-    path("target_file"),
-    path("target_notebook"),
-    path("file"),
-    path("old_path"),
-    path("new_path"),
-    path("paths").of(&EDITED),
-    path("file_paths"),
-    path("files").of(&EDITED),
-    value("edits").of(&EDITED),
-    value("operations").of(&EDITED),
-    command("command"),
+pub(crate) static ARGUMENTS: [Field; 9] = [
+    path(
+        "file_path filePath path notebook_path absolute_path target_file target_notebook file old_path \
+         new_path file_paths",
+    ),
+    path("paths files").of(&EDITED),
+    value("edits operations").of(&EDITED),
+    command("command cmd"),
     command("commands").of(&COMMANDS),
-    command("cmd"),
-    path("workdir"),
-    path("working_dir"),
-    path("workingDirectory"),
-    path("working_directory"),
-    path("cwd"),
-    path("dir_path"),
-    path("directory"),
-    value("run_in_background"),
-    value("is_background"),
-    value("isBackground"),
-    value("background"),
-    value("detach"),
+    path(DIRECTORIES),
+    value(BACKGROUND),
     id("mode"),
-    patch("patch"),
-    patch("patchText"),
-    patch("input"),
+    patch("patch patchText input"),
 ];
+
+/// The arguments that say where a tool works.
+pub(crate) const DIRECTORIES: &str =
+    "workdir working_dir workingDirectory working_directory cwd dir_path directory";
+
+/// The arguments that send a tool to the background.
+pub(crate) const BACKGROUND: &str =
+    "run_in_background is_background isBackground background detach";
 
 #[cfg(test)]
 impl Field {
     /// Every field that is kept of a value of this one, with the object it is in.
     pub(crate) fn all_inside(&self) -> Vec<(Place, &'static str)> {
         let Some((Some(place), fields)) = self.inside else { return Vec::new() };
-        let own = fields.iter().map(|field| (place, field.key));
+        let own = fields.iter().flat_map(|field| field.keys().map(move |key| (place, key)));
         own.chain(fields.iter().flat_map(Self::all_inside)).collect()
     }
 }
 
 /// A file in a list of them.
-pub(crate) static EDITED: [Field; 3] = [path("file_path"), path("filePath"), path("path")];
+pub(crate) static EDITED: [Field; 1] = [path("file_path filePath path")];
 
 /// A command in a list of them.
 static COMMANDS: [Field; 1] = [command("command")];
@@ -144,19 +135,13 @@ pub(crate) fn outermost(own: Vec<Field>) -> Field {
     object("", TOP, fields.leak())
 }
 
-static COMMON: [Field; 16] = [
+static COMMON: [Field; 10] = [
     id("hook_event_name"),
     object("event", "event", &EVENT).or(Text::Id),
-    id("session_id"),
-    id("parent_session_id"),
-    id("agent_id"),
-    id("prompt_id"),
+    id("session_id parent_session_id agent_id prompt_id"),
     path("cwd"),
     prompt("prompt"),
-    id("tool_name"),
-    id("tool"),
-    id("tool_use_id"),
-    id("tool_call_id"),
+    id("tool_name tool tool_use_id tool_call_id"),
     object("tool_input", "tool_input", &ARGUMENTS),
     object("params", "params", &[object("arguments", "params.arguments", &MCP)]),
     id("permission_mode"),
@@ -169,9 +154,8 @@ pub(crate) static EVENT: [Field; 2] =
 
 static PROPERTIES: [Field; 2] = [
     id("sessionID"),
-    object("info", "event.properties.info", &[id("id"), id("parentID"), path("directory")]),
+    object("info", "event.properties.info", &[id("id parentID"), path("directory")]),
 ];
 
 /// The arguments that a hook of the kind `mcp_tool` is configured to give to a tool of ours.
-static MCP: [Field; 7] =
-    [id("event"), id("tool"), id("session"), id("prompt"), id("turn"), id("id"), path("cwd")];
+static MCP: [Field; 2] = [id("event tool session prompt turn id"), path("cwd")];

@@ -194,7 +194,7 @@ fn unset_key(env: &CommandEnv, name: &str) -> Result<Outcome> {
 
 fn edit(env: &CommandEnv) -> Result<Outcome> {
     let at = shown(&env.settings.file);
-    let editor = env.editor.as_deref().ok_or_else(|| {
+    let editor = env.environment.editor.as_deref().ok_or_else(|| {
         CommandError::new(Kind::Failed, "no editor is known")
             .with_state("The file is as it was.")
             .with_hint(format!(

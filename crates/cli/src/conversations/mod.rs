@@ -5,7 +5,7 @@ pub(crate) mod pending;
 
 use std::path::Path;
 
-use herma_fs::{Dir, FileKind, trust};
+use herma_fs::{Dir, FileKind, IfThere, trust};
 use herma_sessions::{Access, Database};
 use herma_store::path::escape;
 
@@ -21,9 +21,8 @@ pub(crate) fn open(home: &Path, access: Access) -> Result<Database> {
 /// the home, or to one that belongs to the user and that nobody else can write to.
 pub(crate) fn directory(home: &Path) -> Result<Option<Dir>> {
     let path = home.join("sessions");
-    match Dir::open_nofollow(&path) {
-        Ok(dir) => Ok(Some(dir)),
-        Err(error) if error.is_not_found() => Ok(None),
+    match Dir::open_nofollow(&path).if_there() {
+        Ok(dir) => Ok(dir),
         Err(error) => match linked(home, &path)? {
             Some(dir) => Ok(Some(dir)),
             None => Err(error.into()),

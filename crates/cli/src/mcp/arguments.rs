@@ -63,32 +63,29 @@ fn arguments_of(command: &'static Command) -> impl Iterator<Item = &'static Arg>
 
 /// What no command has, or not in the same words.
 fn own_property(name: &str) -> Option<Value> {
+    let plain = |kind: &str, what: &str| json!({"type": kind, "description": what});
     let checkpoint = |what: &str| {
         let how = "A number from herma_list, the beginning of an id, a name, or @-2";
         json!({"type": ["string", "integer"], "description": format!("{what}. {how}")})
     };
+    let number = |minimum: u64, what: &str| json!({"type": "integer", "minimum": minimum, "description": what});
     Some(match name {
         "checkpoint" => checkpoint("The state to go back to, or to look at"),
         "from" => checkpoint("The older state; the newest checkpoint unless said otherwise"),
         "to" => checkpoint("The newer state; the present files unless said otherwise"),
-        "reason" => json!({"type": "string", "description": "Why, in a few words"}),
-        "patch" => {
-            json!({"type": "boolean", "description": "Also the changed lines; true unless said otherwise"})
-        }
-        "max_bytes" => {
-            json!({"type": "integer", "minimum": 0, "description": "How much of the patch; 32768 unless said otherwise"})
-        }
+        "reason" => plain("string", "Why, in a few words"),
+        "patch" => plain("boolean", "Also the changed lines; true unless said otherwise"),
+        "max_bytes" => number(0, "How much of the patch; 32768 unless said otherwise"),
         "limit" => {
             json!({"type": "integer", "minimum": 1, "maximum": 1000, "description": "How many; 100 unless said otherwise"})
         }
-        "offset" => {
-            json!({"type": "integer", "minimum": 0, "description": "How many newer ones to skip"})
-        }
-        "root" => {
-            json!({"type": "string", "description": "The project's directory, as an absolute path; the one the server was started in unless said otherwise"})
-        }
+        "offset" => number(0, "How many newer ones to skip"),
+        "root" => plain(
+            "string",
+            "The project's directory, as an absolute path; the one the server was started in unless said otherwise",
+        ),
         "directory" => {
-            json!({"type": "string", "description": "Anywhere in the project, as an absolute path, instead of `root`"})
+            plain("string", "Anywhere in the project, as an absolute path, instead of `root`")
         }
         _ => return None,
     })

@@ -45,7 +45,6 @@ pub(crate) use self::resources::Hub;
 use self::stopping::{Stopping, Wake};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::mcp::McpArgs;
-use crate::environment::Environment;
 use crate::terminal::shown;
 
 /// Deep trees want a stack like that of the main thread.
@@ -68,11 +67,7 @@ pub(crate) struct Server {
 }
 
 /// From the arguments of `herma mcp` to a server.
-pub(crate) fn cmd_mcp(
-    env: &CommandEnv,
-    environment: &Environment,
-    args: &McpArgs,
-) -> Result<Outcome> {
+pub(crate) fn cmd_mcp(env: &CommandEnv, args: &McpArgs) -> Result<Outcome> {
     let root = match &env.named_root {
         Some(root) => Some(root.clone()),
         None if env.is_directory_given => Some(env.engine.find_root(&env.directory)?),
@@ -84,7 +79,7 @@ pub(crate) fn cmd_mcp(
     let stopping = Stopping::default();
     let wake = Wake::on_signals(&stopping)?;
     let server = Server {
-        caller: Caller::new(environment, &env.home),
+        caller: Caller::new(&env.environment, &env.home),
         root: root.map(canonical).transpose()?,
         has_all_tools: args.all_tools,
         stopping,

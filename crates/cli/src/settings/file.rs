@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use herma_fs::publish::{Temp, sweep};
-use herma_fs::{Dir, Errno, Error, FileKind};
+use herma_fs::{Dir, Errno, Error, FileKind, IfThere};
 
 use crate::command_error::{CommandError, Kind, Result};
 use crate::terminal::shown;
@@ -59,11 +59,7 @@ impl SettingsFile {
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(failed(path, "is no file"));
         };
-        let directory = match Dir::open(parent) {
-            Ok(directory) => Some(directory),
-            Err(error) if error.is_not_found() => None,
-            Err(error) => return Err(error.into()),
-        };
+        let directory = Dir::open(parent).if_there()?;
         let name = name.to_str().ok_or_else(|| Error::on("read", &real, Errno::ILSEQ))?.to_owned();
         Ok(Self { path: path.to_owned(), real, directory, name })
     }

@@ -130,6 +130,10 @@ impl Loaded {
         self.problems.push(Problem { file: self.file.clone(), line, what, key: None });
     }
 
+    fn warn(&mut self, line: Option<u64>, what: &str) {
+        self.warnings.push(format!("{}{}: {what}", self.file.display(), line_text(line)));
+    }
+
     /// Every setting in force, in the order of [`KEYS`].
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static Key, &Value, Origin)> {
         KEYS.iter().map(|key| {

@@ -110,22 +110,17 @@ fn read_sessions(loaded: &mut Loaded, section: Spanned<Section>) {
                 }
             }
         }
-        Section::Enabled(_) | Section::Wrong => loaded.warnings.push(format!(
-            "{}{}: `sessions` must be keys and values; it is ignored",
-            loaded.file.display(),
-            super::line_text(line)
-        )),
+        Section::Enabled(_) | Section::Wrong => {
+            loaded.warn(line, "`sessions` must be keys and values; it is ignored");
+        }
     }
 }
 
 fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>) {
     let line = known_line(value.referenced.line());
     if name == "watch" {
-        loaded.warnings.push(format!(
-            "{}{}: `checkpoints.watch` has no effect any more: a save always looks itself",
-            loaded.file.display(),
-            super::line_text(line)
-        ));
+        let gone = "`checkpoints.watch` has no effect any more: a save always looks itself";
+        loaded.warn(line, gone);
         return;
     }
     let Some(key) = Key::find_in(CHECKPOINTS, name) else {
@@ -133,12 +128,8 @@ fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>)
             Some(key) => format!("did you mean `{}`?", key.full_name()),
             None => "`herma config show` lists those there are".to_owned(),
         };
-        loaded.warnings.push(format!(
-            "{}{}: there is no setting `checkpoints.{}`; {advice}",
-            loaded.file.display(),
-            super::line_text(line),
-            escape(name.as_bytes()),
-        ));
+        let name = escape(name.as_bytes());
+        loaded.warn(line, &format!("there is no setting `checkpoints.{name}`; {advice}"));
         return;
     };
     read_value(loaded, key, value);

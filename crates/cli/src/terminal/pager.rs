@@ -23,22 +23,13 @@ pub(crate) struct Output {
 const MAX_HELD_BACK: usize = 1 << 20;
 
 impl Output {
-    /// Straight to stdout.
-    pub(crate) fn direct() -> Self {
-        Self::new(None, Box::new(io::stdout().lock()))
+    /// To stdout, through the pager's command line once there are more lines than this.
+    pub(crate) fn stdout(pager: Option<(usize, String)>) -> Self {
+        Self::new(pager, Box::new(io::stdout().lock()))
     }
 
-    /// To somebody who asked from within the program.
-    pub(crate) fn to(reader: Box<dyn Write>) -> Self {
-        Self::new(None, reader)
-    }
-
-    /// Through `command` once there are more than `height` lines.
-    pub(crate) fn paged(height: usize, command: String) -> Self {
-        Self::new(Some((height, command)), Box::new(io::stdout().lock()))
-    }
-
-    fn new(pager: Option<(usize, String)>, stdout: Box<dyn Write>) -> Self {
+    /// To `reader`, who may have asked from within the program.
+    pub(crate) fn new(pager: Option<(usize, String)>, stdout: Box<dyn Write>) -> Self {
         Self { held_back: Vec::new(), lines: 0, pager, running: None, stdout }
     }
 

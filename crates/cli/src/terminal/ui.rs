@@ -84,7 +84,9 @@ impl Ui {
     /// Where a listing goes: through the pager when a person reads it and it is long.
     pub(crate) fn listing(&self) -> Output {
         match self.height {
-            Some(height) if !self.pager.is_empty() => Output::paged(height, self.pager.clone()),
+            Some(height) if !self.pager.is_empty() => {
+                Output::stdout(Some((height, self.pager.clone())))
+            }
             _ => self.data(),
         }
     }
@@ -92,8 +94,8 @@ impl Ui {
     /// Where other data goes.
     pub(crate) fn data(&self) -> Output {
         match &self.answer {
-            Some(answer) => Output::to(Box::new(answer.writer())),
-            None => Output::direct(),
+            Some(answer) => Output::new(None, Box::new(answer.writer())),
+            None => Output::stdout(None),
         }
     }
 

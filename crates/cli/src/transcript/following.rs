@@ -13,7 +13,7 @@ use herma_sessions::rewind::{Aim, Arrival, Due, Ends, Intent};
 use herma_sessions::{Access, Database, Error as SessionsError};
 use herma_store::ObjectId;
 
-use crate::command_env::{CommandEnv, CommandError, Result};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result};
 use crate::conversations;
 use crate::conversations::pending::{Pending, arrival, pending};
 use crate::render::told::Told;
@@ -32,18 +32,14 @@ impl<'e> Following<'e> {
     /// Waits for another command that moves this project and a conversation.
     pub(crate) fn take(env: &'e CommandEnv, project: &'e Project) -> Result<Self> {
         let mut following = Self { env, project, files: None, ends: None, intent: None };
-        let opened = conversations::directory(&env.home).and_then(|files| {
-            let id = project.id().as_str();
-            let ends = files.as_ref().map(|files| Ends::open(files, id));
-            let ends = ends.transpose().map(Option::flatten);
-            match ends {
-                Err(error) if error.is_busy() => Ok((files, Err(error))),
-                ends => Ok((files, Ok(ends?))),
-            }
-        });
-        match opened {
-            Ok((_, Err(busy))) => return Err(busy.into()),
-            Ok((files, Ok(ends))) => (following.files, following.ends) = (files, ends),
+        let open = || -> Result<_> {
+            let files = conversations::directory(&env.home)?;
+            let ends = files.as_ref().map(|files| Ends::open(files, project.id().as_str()));
+            Ok((files, ends.transpose()?.flatten()))
+        };
+        match open() {
+            Ok((files, ends)) => (following.files, following.ends) = (files, ends),
+            Err(busy) if busy.kind == Kind::Busy => return Err(busy),
             // Files can be restored whatever is wrong with the conversations.
             Err(error) => env.ui.warning(format_args!(
                 "whether a conversation belongs to this cannot be told: {}",

@@ -22,8 +22,9 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 
 use crate::file::stat_fd;
+use crate::stat::stat_at;
 use crate::sync::point;
-use crate::{Error, FileKind, Result, Stat};
+use crate::{Error, FileKind, IfThere, Result, Stat};
 
 pub(crate) const DIR_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
@@ -285,19 +286,9 @@ impl Dir {
     }
 
     /// [`Dir::stat`] without building an error message: the walk calls this for every file.
-    #[cfg(target_os = "linux")]
     pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
         point();
-        // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.fd, name, flags, crate::stat::WANTED).map(|s| Stat::from_statx(&s))
-    }
-
-    /// [`Dir::stat`] without building an error message: the walk calls this for every file.
-    #[cfg(not(target_os = "linux"))]
-    pub fn stat_raw(&self, name: impl Arg) -> std::result::Result<Stat, Errno> {
-        point();
-        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).map(|s| Stat::from_stat(&s))
+        stat_at(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// What this directory itself is.
@@ -417,11 +408,7 @@ impl Dir {
 
     /// Removes a file; tells whether it was there. Somebody else may have been faster.
     pub fn remove_if_there(&self, name: impl Arg + Copy) -> Result<bool> {
-        match self.remove_file(name) {
-            Ok(()) => Ok(true),
-            Err(e) if e.is_not_found() => Ok(false),
-            Err(e) => Err(e),
-        }
+        Ok(self.remove_file(name).if_there()?.is_some())
     }
 
     /// Removes an empty directory.

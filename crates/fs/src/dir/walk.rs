@@ -5,11 +5,13 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 
 #[cfg(target_os = "linux")]
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, CWD};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::dir::DIR_FLAGS;
+#[cfg(target_os = "linux")]
+use crate::stat::stat_at;
 use crate::{Dir, Stat};
 
 /// For a directory that is not listed.
@@ -64,22 +66,13 @@ impl Standpoint {
 
     /// What the directory itself is.
     pub fn stat_self(&self) -> std::result::Result<Stat, Errno> {
-        stat_from_here(c"", AtFlags::EMPTY_PATH)
+        stat_at(CWD, c"", AtFlags::EMPTY_PATH)
     }
 
     /// What `name` in it is, following no link.
     pub fn stat(&self, name: &CStr) -> std::result::Result<Stat, Errno> {
-        stat_from_here(name, AtFlags::SYMLINK_NOFOLLOW)
+        stat_at(CWD, name, AtFlags::SYMLINK_NOFOLLOW)
     }
-}
-
-/// What is at `name`, from where this thread stands.
-#[cfg(target_os = "linux")]
-fn stat_from_here(name: &CStr, flags: AtFlags) -> std::result::Result<Stat, Errno> {
-    use rustix::fs::CWD;
-    // Never with `STATX_DONT_SYNC`: through FUSE it answers with what was true before the last write.
-    let stat = rustix::fs::statx(CWD, name, flags, crate::stat::WANTED)?;
-    Ok(Stat::from_statx(&stat))
 }
 
 #[cfg(not(target_os = "linux"))]

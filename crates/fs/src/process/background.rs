@@ -54,15 +54,10 @@ fn start(program: &Path, arguments: &[&OsStr]) -> io::Result<()> {
 /// For the beginning of a program, before it opens anything. All of it is best effort: a housekeeper that
 /// is noticed is better than none.
 pub fn become_background() {
-    leave_terminal();
-    let _ = rustix::process::nice(LOW);
-}
-
-/// Like [`become_background`], for one that others wait for: it keeps its place in the queue for the processor.
-pub fn leave_terminal() {
     // Fails for the leader of a group, as when it was typed at a prompt; then it stays there.
     let _ = rustix::process::setsid();
-    close_inherited();
+    close_all_but(-1);
+    let _ = rustix::process::nice(LOW);
 }
 
 /// Which of the two processes this one is after [`split`].
@@ -150,10 +145,6 @@ pub fn silence() -> io::Result<()> {
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
     Ok(())
-}
-
-fn close_inherited() {
-    close_all_but(-1);
 }
 
 /// Somebody may wait for the end of a pipe that was passed down by mistake.

@@ -105,13 +105,6 @@ macro_rules! plain {
             }
         })?
 
-        crate::answers::copies!($class);
-    };
-}
-
-/// Lets an answer be copied and pickled.
-macro_rules! copies {
-    ($class:ident) => {
         #[pymethods]
         impl $class {
             fn __copy__(this: Py<Self>) -> Py<Self> {
@@ -129,7 +122,7 @@ macro_rules! copies {
     };
 }
 
-pub(crate) use {answer, copies, plain};
+pub(crate) use {answer, plain};
 
 /// Puts a pickled answer together again.
 #[pyfunction]

@@ -212,6 +212,7 @@ impl Plan {
 
 answer! {
     /// What a restore did.
+    #[derive(Default)]
     pub(crate) struct Restored {
         /// The checkpoint that was brought back; `None` if there was nothing to do.
         target: Option<Checkpoint>,
@@ -240,16 +241,7 @@ answer! {
 impl Restored {
     /// There was nothing to do.
     pub(crate) fn nothing(kept: Vec<Kept>) -> Self {
-        Self {
-            target: None,
-            safety: None,
-            safety_is_new: false,
-            actions: Vec::new(),
-            written: 0,
-            removed: 0,
-            kept,
-            outcomes: Vec::new(),
-        }
+        Self { kept, ..Self::default() }
     }
 
     /// The same, with what was kept for other reasons than the files themselves.

@@ -39,7 +39,6 @@ impl Project {
         signature = (which=Which::newest(), to=None, *, paths=None, context=3, binary=false, renames=true, progress=None),
         text_signature = "($self, which='@', to=None, *, paths=None, context=3, binary=False, renames=True, progress=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn diff(
         &self,
         py: Python<'_>,

@@ -110,7 +110,6 @@ impl Project {
         ),
         text_signature = "($self, reason='', *, name=None, agent=None, session=None, turn=None, tool=None, rehash=False, progress=None)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn save(
         &self,
         py: Python<'_>,

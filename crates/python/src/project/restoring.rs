@@ -144,7 +144,6 @@ fn carry_out(
 impl Project {
     /// What restoring a checkpoint will do. Nothing is changed.
     #[pyo3(signature = (which, *, paths=None, keep=None, all=false, conflicts="leave", progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn plan_restore(
         &self,
         py: Python<'_>,
@@ -167,7 +166,6 @@ impl Project {
     /// Once the present state is being saved it goes on to the end, so that no file is left half restored;
     /// the exception comes afterwards, with a note that says so.
     #[pyo3(signature = (target, *, paths=None, keep=None, all=false, conflicts="leave", progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn restore(
         &self,
         py: Python<'_>,
@@ -227,7 +225,6 @@ impl Project {
     #[pyo3(signature = (
         *, paths=None, step=false, session=None, running=false, yes=false, conflicts="leave", progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn undo(
         &self,
         py: Python<'_>,

@@ -155,7 +155,6 @@ impl Project {
         *, tool=None, agent=None, session=None, turn=None, call=None, command=None, paths=None,
         prompt=None, within=None, progress=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn step(
         &self,
         tool: Option<Words>,

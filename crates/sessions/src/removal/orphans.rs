@@ -12,15 +12,13 @@ use crate::db::{Database, value};
 use crate::error::Result;
 use crate::files::{Claim, Form};
 use crate::pending::Workplace;
-use crate::removal::FileLeft;
+use crate::removal::{NAMED, Removed, sweep};
 use crate::{files, index};
 
 /// A file younger than this may belong to a session that is just being made.
 const GRACE: f64 = 86_400.0;
 /// Files removed after one listing: nothing is removed from a directory while it is being listed.
 const AT_ONCE: usize = 1 << 16;
-/// At most this many names are kept.
-const NAMED: usize = 1000;
 
 /// Files without a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,17 +29,6 @@ pub struct Orphans {
     pub bytes: u64,
     /// The first names.
     pub names: Vec<Vec<u8>>,
-}
-
-/// What [`remove`] did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RemovedOrphans {
-    /// How many files are gone.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Those that could not be removed.
-    pub left: Vec<FileLeft>,
 }
 
 /// The files of the directory that belong to no session.
@@ -58,40 +45,27 @@ pub fn find(database: &Database, dir: &Dir, now: f64) -> Result<Orphans> {
 }
 
 /// Removes the files of the directory that belong to no session.
-pub fn remove(database: &Database, dir: &Dir, now: f64) -> Result<RemovedOrphans> {
+pub fn remove(database: &Database, dir: &Dir, now: f64) -> Result<Removed> {
     let _place = Workplace::take(dir)?;
-    let mut removed = RemovedOrphans::default();
+    let mut removed = Removed::default();
     loop {
         let mut names = Vec::new();
-        for_each(database, dir, now, |name, size| {
+        for_each(database, dir, now, |name, _| {
             if names.len() < AT_ONCE {
-                names.push((name, size));
+                names.push(name);
             }
         })?;
         let (is_last, before) = (names.len() < AT_ONCE, removed.files);
-        removed.left.clear();
-        remove_these(dir, names, &mut removed);
+        (removed.files_left, removed.more_files_left) = (Vec::new(), 0);
+        for name in &names {
+            sweep::remove_one(dir, name, &mut removed);
+        }
         if is_last || removed.files == before {
             break;
         }
     }
     dir.sync()?;
     Ok(removed)
-}
-
-fn remove_these(dir: &Dir, names: Vec<(CString, u64)>, removed: &mut RemovedOrphans) {
-    for (name, size) in names {
-        match dir.remove_file(name.as_c_str()) {
-            Ok(()) => {
-                removed.files += 1;
-                removed.bytes += size;
-            }
-            Err(error) if error.is_not_found() => {}
-            Err(error) => removed
-                .left
-                .push(FileLeft { name: name.as_bytes().to_vec(), why: error.source.to_string() }),
-        }
-    }
 }
 
 fn for_each(

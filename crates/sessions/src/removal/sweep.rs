@@ -89,7 +89,7 @@ pub(super) fn remove(database: &Database, dir: &Dir, removed: &mut Removed) -> R
     })
 }
 
-fn remove_one(dir: &Dir, name: &CStr, removed: &mut Removed) {
+pub(super) fn remove_one(dir: &Dir, name: &CStr, removed: &mut Removed) {
     let size = dir.stat_raw(name).map_or(0, |stat| stat.size);
     match dir.remove_file(name) {
         Ok(()) => {

@@ -153,52 +153,32 @@ fn is_falsy(value: &Value) -> bool {
 
 /// A value on one line, as Python's `str` has it.
 fn shown(value: &Value) -> String {
-    let mut out = String::new();
     match value {
-        Value::Text(text) => out.push_str(text),
-        value => represent(&mut out, value),
+        Value::Text(text) => clean(text),
+        value => clean(&represent(value)),
     }
-    clean(&out)
 }
 
 /// A value inside another, as Python's `repr` has it.
-fn represent(out: &mut String, value: &Value) {
+fn represent(value: &Value) -> String {
     match value {
-        Value::Null => out.push_str("None"),
-        Value::Bool(true) => out.push_str("True"),
-        Value::Bool(false) => out.push_str("False"),
-        Value::Number(text) | Value::Time(text) => out.push_str(text),
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(text) | Value::Time(text) => text.clone(),
         Value::Text(text) => {
             let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-            out.push(quote);
-            for c in text.chars() {
-                match c {
-                    '\n' => out.push_str("\\n"),
-                    '\t' => out.push_str("\\t"),
-                    '\\' => out.push_str("\\\\"),
-                    c if c == quote => out.extend(['\\', c]),
-                    c => out.push(c),
-                }
-            }
-            out.push(quote);
+            let text = text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t");
+            format!("{quote}{}{quote}", text.replace(quote, &format!("\\{quote}")))
         }
         Value::List(values) => {
-            out.push('[');
-            for (at, value) in values.iter().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
-                represent(out, value);
-            }
-            out.push(']');
+            let values: Vec<_> = values.iter().map(represent).collect();
+            format!("[{}]", values.join(", "))
         }
         Value::Map(map) => {
-            out.push('{');
-            for (at, (key, value)) in map.iter().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
-                represent(out, key);
-                out.push_str(": ");
-                represent(out, value);
-            }
-            out.push('}');
+            let pair = |(key, value)| format!("{}: {}", represent(key), represent(value));
+            let pairs: Vec<_> = map.iter().map(pair).collect();
+            format!("{{{}}}", pairs.join(", "))
         }
     }
 }

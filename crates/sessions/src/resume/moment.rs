@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 
 use super::value::Value;
 use super::yaml::numbers;
@@ -64,118 +64,31 @@ pub fn read(value: &Value, zone: &TimeZone) -> Option<Timestamp> {
 
 /// A date, or a date and a time of day, with or without a distance from UTC.
 fn parse(text: &str, zone: &TimeZone) -> Option<Timestamp> {
-    let mut rest = Reader(text);
-    let year = rest.number(4, 4)?;
-    rest.expect('-')?;
-    let month = rest.number(1, 2)?;
-    rest.expect('-')?;
-    let day = rest.number(1, 2)?;
-    let (clock, offset) = match rest.0 {
-        "" => ((0, 0, 0, 0), None),
-        _ => rest.clock_and_offset()?,
-    };
-    let (hour, minute, second, nanos) = clock;
-    let local = DateTime::new(
-        i16::try_from(year).ok()?,
-        i8::try_from(month).ok()?,
-        i8::try_from(day).ok()?,
-        i8::try_from(hour).ok()?,
-        i8::try_from(minute).ok()?,
-        // A leap second is close enough to the one before it.
-        i8::try_from(second.min(59)).ok()?,
-        i32::try_from(nanos).ok()?,
-    )
-    .ok()?;
+    let (day, clock) = text.split_once(['T', 't', ' ', '\t']).unwrap_or((text, "00:00"));
+    let end = clock.find(['Z', 'z', '+', '-']).unwrap_or(clock.len());
+    let (clock, offset) = clock.split_at(end);
+    let clock = clock.trim_matches([' ', '\t']);
+    let (clock, fraction) = clock.split_once(['.', ',']).unwrap_or((clock, ""));
+    let local = format!("{day} {clock}");
+    let local = DateTime::strptime("%Y-%m-%d %H:%M:%S", &local)
+        .or_else(|_| DateTime::strptime("%Y-%m-%d %H:%M", &local));
+    let nanos = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
+    let local = local.ok()?.with().subsec_nanosecond(nanos).build().ok()?;
     match offset {
-        Some(seconds) => {
-            let utc = TimeZone::UTC.to_timestamp(local).ok()?;
-            Timestamp::new(utc.as_second().checked_sub(seconds)?, utc.subsec_nanosecond()).ok()
-        }
-        None => zone.to_timestamp(local).ok(),
+        "" => zone.to_timestamp(local).ok(),
+        "Z" | "z" => TimeZone::UTC.to_timestamp(local).ok(),
+        offset => seconds_of(offset)?.to_timestamp(local).ok(),
     }
 }
 
-struct Reader<'t>(&'t str);
-
-type Clock = (u32, u32, u32, u32);
-
-impl Reader<'_> {
-    fn number(&mut self, least: usize, most: usize) -> Option<u32> {
-        let length = self.0.bytes().take(most).take_while(u8::is_ascii_digit);
-        let length = length.count();
-        let number = (length >= least).then(|| self.0[..length].parse().ok())??;
-        self.0 = &self.0[length..];
-        Some(number)
-    }
-
-    fn expect(&mut self, c: char) -> Option<()> {
-        self.0 = self.0.strip_prefix(c)?;
-        Some(())
-    }
-
-    /// `T`, or white space, and what comes behind it up to the end.
-    fn clock_and_offset(&mut self) -> Option<(Clock, Option<i64>)> {
-        let clock = match self.0.strip_prefix(['T', 't']) {
-            Some(clock) => clock,
-            None => self.0.trim_start_matches([' ', '\t']),
-        };
-        if clock.len() == self.0.len() {
-            return None;
-        }
-        self.0 = clock;
-        let hour = self.number(1, 2)?;
-        self.expect(':')?;
-        let minute = self.number(2, 2)?;
-        let mut second = 0;
-        let mut nanos = 0;
-        if self.expect(':').is_some() {
-            second = self.number(2, 2)?;
-            if self.expect('.').or_else(|| self.expect(',')).is_some() {
-                nanos = self.fraction();
-            }
-        }
-        self.0 = self.0.trim_start_matches([' ', '\t']);
-        let offset = self.offset()?;
-        Some(((hour, minute, second, nanos), offset))
-    }
-
-    /// Digits of any number, in nanoseconds.
-    fn fraction(&mut self) -> u32 {
-        let length = self.0.bytes().take_while(u8::is_ascii_digit).count();
-        let (digits, rest) = self.0.split_at(length);
-        self.0 = rest;
-        let digits = digits.bytes().chain(std::iter::repeat(b'0')).take(9);
-        digits.fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'))
-    }
-
-    /// How many seconds the place is ahead of UTC; the inner `None` where nothing is said.
-    #[expect(
-        clippy::option_option,
-        reason = "not a time, a time without an offset, and one with it"
-    )]
-    fn offset(&mut self) -> Option<Option<i64>> {
-        if self.0.is_empty() {
-            return Some(None);
-        }
-        if matches!(self.0, "Z" | "z") {
-            return Some(Some(0));
-        }
-        let sign = match self.0.chars().next()? {
-            '+' => 1,
-            '-' => -1,
-            _ => return None,
-        };
-        self.0 = &self.0[1..];
-        let mut seconds = i64::from(self.number(1, 2)?) * 3600;
-        for unit in [60, 1] {
-            if self.0.is_empty() {
-                break;
-            }
-            self.0 = self.0.strip_prefix(':').unwrap_or(self.0);
-            seconds += i64::from(self.number(2, 2)?) * unit;
-        }
-        self.0.is_empty().then_some(Some(sign * seconds))
-    }
+/// What `+2`, `+0530` or `-05:00:00` says.
+fn seconds_of(offset: &str) -> Option<Offset> {
+    let (sign, digits) = offset.split_at(1);
+    let digits = digits.replace(':', "");
+    let padded = if digits.len() % 2 == 0 { digits } else { format!("0{digits}") };
+    let number: i32 = format!("{padded:0<6}").parse().ok().filter(|_| padded.len() <= 6)?;
+    let seconds = number / 10_000 * 3600 + number / 100 % 100 * 60 + number % 100;
+    Offset::from_seconds(if sign == "-" { -seconds } else { seconds }).ok()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::time::Duration;
 use herma_fs::lock::{Acquired, Lock};
 use herma_fs::publish::{Durability, free_name, sweep, write_file};
 use herma_fs::trust::Distrust;
-use herma_fs::{Dir, Errno, FileKind, lock, trust};
+use herma_fs::{Dir, Errno, FileKind, IfThere, lock, trust};
 
 use super::moment::Now;
 use super::record::Record;
@@ -153,11 +153,7 @@ impl ResumeStore {
 
     /// Like [`Self::open`], for records that are in the directory `name` of `parent`.
     pub fn open_in(parent: &Path, name: &str) -> Result<Option<Self>, ResumeError> {
-        let parent = match Dir::open(parent) {
-            Ok(parent) => parent,
-            Err(e) if e.is_not_found() => return Ok(None),
-            Err(e) => return Err(e.into()),
-        };
+        let Some(parent) = Dir::open(parent).if_there()? else { return Ok(None) };
         if parent.stat_opt(name)?.is_none() {
             return Ok(None);
         }
@@ -303,13 +299,9 @@ impl ResumeStore {
     }
 
     fn remove(&self, name: &str) -> Result<bool, ResumeError> {
-        match self.dir.remove_file(name) {
-            Ok(()) => {}
-            Err(e) if e.is_not_found() => return Ok(false),
-            Err(e) => return Err(e.into()),
-        }
+        let was_there = self.dir.remove_if_there(name)?;
         self.dir.sync()?;
-        Ok(true)
+        Ok(was_there)
     }
 
     fn replace(&self, session: &SessionId, record: &Record) -> Result<(), ResumeError> {

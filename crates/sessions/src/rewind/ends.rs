@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use herma_fs::lock::{Acquired, Lock};
 use herma_fs::publish::{Durability, sweep, write_file};
-use herma_fs::{Dir, lock};
+use herma_fs::{Dir, IfThere, lock};
 use serde::{Deserialize, Serialize};
 
 use super::Rewound;
@@ -64,7 +64,7 @@ impl Ends {
 
     /// Opens the directory for a move of this project, if it is there.
     pub fn open(sessions: &Dir, project: &str) -> Result<Option<Self>> {
-        match open_directory(sessions)? {
+        match sessions.open_dir(DIRECTORY).if_there()? {
             Some(dir) => Self::take(dir, project).map(Some),
             None => Ok(None),
         }
@@ -72,7 +72,7 @@ impl Ends {
 
     /// Opens the directory to look at it; `None` if it is not there, or a move of the project is under way.
     pub fn look(sessions: &Dir, project: &str) -> Result<Option<Self>> {
-        let Some(dir) = open_directory(sessions)? else { return Ok(None) };
+        let Some(dir) = sessions.open_dir(DIRECTORY).if_there()? else { return Ok(None) };
         let name = lock_name(project);
         let free = lock::acquire_existing(&dir, &name, lock::Mode::Shared, Duration::ZERO)?;
         if matches!(free, Some(Acquired::Busy { .. })) {
@@ -125,10 +125,8 @@ impl Ends {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        match self.dir.remove_file(name) {
-            Err(error) if !error.is_not_found() => Err(error.into()),
-            _ => Ok(self.dir.sync()?),
-        }
+        self.dir.remove_if_there(name)?;
+        Ok(self.dir.sync()?)
     }
 
     /// The ends or notes of this project, the newest first.
@@ -323,12 +321,4 @@ impl Ends {
 
 fn lock_name(project: &str) -> String {
     format!("{project}.lock")
-}
-
-pub(super) fn open_directory(sessions: &Dir) -> Result<Option<Dir>> {
-    match sessions.open_dir(DIRECTORY) {
-        Ok(dir) => Ok(Some(dir)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use herma_fs::{Dir, FileKind};
+use herma_fs::{Dir, FileKind, IfThere};
 
 use super::kept::{Cut, Kept};
 use super::went_on;
@@ -79,13 +79,9 @@ impl<'k> Jsonl<'k> {
     pub(super) fn open(sessions_dir: Option<&'k Dir>, cut: &'k Cut) -> Result<Option<Self>> {
         let (Some(dir), Some((start, end))) = (sessions_dir, cut.jsonl) else { return Ok(None) };
         let Some(name) = jsonl_name(&cut.session) else { return Ok(None) };
-        match dir.open_existing(name.as_str()) {
-            Ok(file) => Ok(Some(Self { file, dir, session: &cut.session, start, end })),
-            Err(error) if error.is_not_found() => {
-                Err(went_on(&cut.session, "its transcript is gone"))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let file = dir.open_existing(name.as_str()).if_there()?;
+        let file = file.ok_or_else(|| went_on(&cut.session, "its transcript is gone"))?;
+        Ok(Some(Self { file, dir, session: &cut.session, start, end }))
     }
 
     fn error(&self, verb: &'static str, source: std::io::Error) -> Error {

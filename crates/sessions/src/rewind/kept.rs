@@ -6,19 +6,20 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 
-use herma_fs::Dir;
 use herma_fs::publish::Temp;
+use herma_fs::{Dir, IfThere};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{OptionalExtension, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{Place, TranscriptMark};
 use crate::db;
-use crate::db::value;
+use crate::db::{Schema, value};
 use crate::error::{Error, Result};
+use crate::pending::Lines;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
@@ -84,7 +85,7 @@ pub(crate) struct Kept {
 impl Cut {
     /// What cutting at the mark would cut.
     pub(super) fn describe(
-        transaction: &Transaction<'_>,
+        (transaction, schema): (&Transaction<'_>, &Schema),
         session: &str,
         mark: TranscriptMark,
         jsonl: Option<(u64, u64)>,
@@ -95,7 +96,7 @@ impl Cut {
         let sql = "SELECT COUNT(*) FROM main.messages WHERE session_id = ?1 AND id > ?2";
         let params = rusqlite::params![session, mark.message_id];
         let rows = db::count(transaction, sql, params)?;
-        let before = counters(transaction, session)?;
+        let before = counters(transaction, schema, session)?;
         let calls = cut_tool_calls(transaction, session, mark, &columns)?;
         let less =
             |count: Option<i64>, cut: i64| count.map(|count| count.saturating_sub(cut).max(0));
@@ -143,13 +144,10 @@ fn cut_tool_calls(
     Ok(calls)
 }
 
-fn counters(transaction: &Transaction<'_>, session: &str) -> Result<Counters> {
+fn counters(transaction: &Transaction<'_>, schema: &Schema, session: &str) -> Result<Counters> {
     let one = |column: &str| -> Result<Option<i64>> {
-        let has = "SELECT COUNT(*) FROM pragma_table_info('sessions') WHERE name = ?1";
-        if transaction.query_row(has, [column], |row| row.get::<_, i64>(0))? == 0 {
-            return Ok(None);
-        }
-        let sql = format!("SELECT \"{column}\" FROM main.sessions WHERE id = ?1");
+        let column = schema.session_column(column);
+        let sql = format!("SELECT {column} FROM main.sessions s WHERE s.id = ?1");
         let found = transaction.query_row(&sql, [session], |row| {
             Ok(match row.get_ref(0)? {
                 ValueRef::Integer(count) => Some(count),
@@ -213,14 +211,10 @@ impl Kept {
 
     /// Reads what was kept; `None` if there is no such file.
     pub(crate) fn read(keep_in: &Dir, name: &str) -> Result<Option<Self>> {
-        let file = match keep_in.open_file(name) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(file) = keep_in.open_file(name).if_there()? else { return Ok(None) };
         let path = keep_in.path().join(name);
         let bad = |what| Error::BadFile { path: path.clone(), what };
-        let mut lines = Lines(BufReader::new(&file), &path);
+        let mut lines = Lines::new(&file, MAX_LINE_BYTES, &path);
         let first = lines.next()?.ok_or_else(|| bad("it is empty"))?;
         let cut: Cut = serde_json::from_slice(&first).map_err(|_| bad("it is something else"))?;
         if cut.schema != SCHEMA || cut.jsonl.is_some_and(|(start, end)| start > end) {
@@ -273,7 +267,7 @@ impl Kept {
     pub(crate) fn for_each_piece(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let start = (&self.file).rewind();
         start.map_err(|e| herma_fs::Error::on("read", &self.path, e))?;
-        let mut lines = Lines(BufReader::new(&self.file), &self.path);
+        let mut lines = Lines::new(&self.file, MAX_LINE_BYTES, &self.path);
         lines.next()?;
         while let Some(line) = lines.next()? {
             if let Ok(Line::Tail(piece)) = serde_json::from_slice(&line) {
@@ -412,16 +406,4 @@ fn write_tail(
         lines += 1;
     }
     Ok(Ok(lines))
-}
-
-/// The lines of a file, and where it is.
-struct Lines<'f>(BufReader<&'f File>, &'f Path);
-
-impl Lines<'_> {
-    fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        let read = (&mut self.0).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
-        read.map_err(|e| herma_fs::Error::on("read", self.1, e))?;
-        Ok((line.pop() == Some(b'\n')).then_some(line))
-    }
 }

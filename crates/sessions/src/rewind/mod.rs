@@ -253,7 +253,7 @@ fn keep(
     // One view of the rows; they are compared again before they are cut.
     let view = database.connection().unchecked_transaction()?;
     check_before(&view, session, mark)?;
-    let cut = Cut::describe(&view, session, mark, from)?;
+    let cut = Cut::describe((&view, database.schema()), session, mark, from)?;
     let tail = sessions_dir.filter(|_| from.is_some());
     // ORDER: what is cut is durable before it is cut.
     Kept::write(&view, &cut, tail, keep_in, name)?;

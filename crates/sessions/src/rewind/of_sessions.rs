@@ -1,14 +1,14 @@
 //! The kept ends of sessions that are deleted: they hold messages, so they go with them.
 
 use std::ffi::CStr;
-use std::io::{BufRead, BufReader, Read};
 
-use herma_fs::Dir;
+use herma_fs::{Dir, IfThere};
 use serde::Deserialize;
 
-use super::ends::open_directory;
+use super::ends::DIRECTORY;
 use super::intent::EndName;
 use crate::error::Result;
+use crate::pending::Lines;
 
 /// The first line of an end is no longer: an id, and the names of some columns.
 const MAX_HEAD_BYTES: u64 = 4 << 20;
@@ -24,7 +24,7 @@ pub(crate) fn for_each_end(
     sessions: &Dir,
     mut each: impl FnMut(&Dir, &CStr, &str) -> Result<()>,
 ) -> Result<()> {
-    let Some(dir) = open_directory(sessions)? else { return Ok(()) };
+    let Some(dir) = sessions.open_dir(DIRECTORY).if_there()? else { return Ok(()) };
     for entry in dir.entries()? {
         let name = entry.name.as_c_str();
         if !name.to_str().is_ok_and(|name| EndName::parse(name).is_some()) {
@@ -39,16 +39,8 @@ pub(crate) fn for_each_end(
 
 /// The session an end is of; `None` if it does not say, or is gone meanwhile.
 fn session_of(dir: &Dir, name: &CStr) -> Result<Option<String>> {
-    let file = match dir.open_file(name) {
-        Ok(file) => file,
-        Err(error) if error.is_not_found() => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let mut head = Vec::new();
-    BufReader::new(file)
-        .take(MAX_HEAD_BYTES)
-        .read_until(b'\n', &mut head)
-        .map_err(|e| herma_fs::Error::on("read", dir.path(), e))?;
+    let Some(file) = dir.open_file(name).if_there()? else { return Ok(None) };
+    let head = Lines::new(file, MAX_HEAD_BYTES, dir.path()).next()?.unwrap_or_default();
     let head = serde_json::from_slice::<Head>(&head).ok();
     Ok(head.map(|head| head.session))
 }

@@ -16,7 +16,7 @@ fn a_file_without_a_session_stays_for_a_day() {
     let found = orphans::find(&database, &dir, NOW).unwrap();
     assert_eq!(found.names, [b"20260422_231500_4d5e6f.jsonl"]);
     let removed = orphans::remove(&database, &dir, NOW).unwrap();
-    assert_eq!((removed.files, removed.left.len()), (1, 0));
+    assert_eq!((removed.files, removed.files_left.len()), (1, 0));
     assert_eq!(home.files(), ["20260422_231500_1a2b3c.jsonl"]);
 }
 

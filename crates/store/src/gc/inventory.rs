@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use herma_fs::{Dir, FileKind};
+use herma_fs::{Dir, FileKind, IfThere};
 
 use super::mark::Walk;
 use super::victims::PackFacts;
@@ -212,11 +212,7 @@ pub fn loose_files(objects: &Dir, walk: Option<&Walk<'_>>) -> Result<Vec<LooseFi
     let mut found = Vec::new();
     for first in 0..=u8::MAX {
         let fan = format!("{first:02x}");
-        let dir = match objects.open_dir(fan.as_str()) {
-            Ok(dir) => dir,
-            Err(e) if e.is_not_found() => continue,
-            Err(e) => return Err(e.into()),
-        };
+        let Some(dir) = objects.open_dir(fan.as_str()).if_there()? else { continue };
         for entry in dir.entries()? {
             let hex = [fan.as_bytes(), entry.name.to_bytes()].concat();
             let Some(id) = ObjectId::from_hex(&hex) else { continue };

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::publish::{Durability, Temp, write_file};
 use herma_fs::trust::Distrust;
-use herma_fs::{Dir, Errno, FileKind, trust};
+use herma_fs::{Dir, Errno, FileKind, IfThere, trust};
 
 use super::error::StoreError;
 use crate::layout::git_config::is_garbled;
@@ -234,11 +234,7 @@ fn open_herma(store: &Dir) -> herma_fs::Result<HermaDirs> {
 /// The open parent of `path` and the name in it; `None` if the parent does not exist.
 fn split(path: &Path) -> Result<Option<(Dir, &OsStr)>, StoreError> {
     let (parent, name) = parent_and_name(path)?;
-    match Dir::open(&parent) {
-        Ok(parent) => Ok(Some((parent, name))),
-        Err(e) if e.is_not_found() => Ok(None),
-        Err(e) => Err(e.into()),
-    }
+    Ok(Dir::open(&parent).if_there()?.map(|parent| (parent, name)))
 }
 
 fn parent_and_name(path: &Path) -> Result<(PathBuf, &OsStr), StoreError> {

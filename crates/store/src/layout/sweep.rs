@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use herma_fs::lock::Acquired;
 use herma_fs::process::TempName;
-use herma_fs::{Dir, Entry, FileKind, lock};
+use herma_fs::{Dir, Entry, FileKind, IfThere, lock};
 
 use crate::error::StoreError;
 use crate::layout::StoreDirs;
@@ -81,10 +81,7 @@ fn remove_noted_locks(store: &Dir, tmp: &Dir, dead: &[String]) -> Result<(), Sto
 /// Removes the `*.lock` files of the store and its refs that are one of these files.
 fn remove_locks(store: &Dir, files: &HashSet<(u64, u64)>) -> Result<(), StoreError> {
     remove_locks_in(store, files)?;
-    let refs = match store.open_dir("refs") {
-        Err(e) if e.is_not_found() => return Ok(()),
-        refs => refs?,
-    };
+    let Some(refs) = store.open_dir("refs").if_there()? else { return Ok(()) };
     let mut pending = vec![(refs, 0)];
     while let Some((dir, depth)) = pending.pop() {
         remove_locks_in(&dir, files)?;
@@ -92,11 +89,8 @@ fn remove_locks(store: &Dir, files: &HashSet<(u64, u64)>) -> Result<(), StoreErr
             if depth >= MAX_DEPTH || kind_of(&dir, &entry)? != Some(FileKind::Directory) {
                 continue;
             }
-            match dir.open_dir(entry.name.as_c_str()) {
-                Ok(child) => pending.push((child, depth + 1)),
-                Err(e) if e.is_not_found() => {}
-                Err(e) => return Err(e.into()),
-            }
+            let child = dir.open_dir(entry.name.as_c_str()).if_there()?;
+            pending.extend(child.map(|child| (child, depth + 1)));
         }
     }
     Ok(())

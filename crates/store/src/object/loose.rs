@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use herma_fs::Dir;
+use herma_fs::{Dir, IfThere};
 
 use crate::ObjectId;
 use crate::object::copy::{CopyError, MEMORY_LIMIT, OpenFile};
@@ -119,11 +119,7 @@ impl Loose {
     }
 
     fn open_fan(&self, first: u8) -> Result<Option<Dir>, CopyError> {
-        match self.objects.open_dir(format!("{first:02x}").as_str()) {
-            Ok(dir) => Ok(Some(dir)),
-            Err(e) if e.is_not_found() => Ok(None),
-            Err(e) => Err(e.into()),
-        }
+        Ok(self.objects.open_dir(format!("{first:02x}").as_str()).if_there()?)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Objects read a short while ago, up to a number of bytes; the one not used for longest goes first.
+//! Objects read a short while ago, up to a number of bytes; those not used for long go first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use herma_fs::sync::{Mutex, MutexGuard};
@@ -25,9 +25,10 @@ pub(crate) struct Cache {
 
 #[derive(Default)]
 struct State {
-    objects: HashMap<Key, (Arc<Object>, u64)>,
-    by_use: BTreeMap<u64, Key>,
-    uses: u64,
+    /// Those used since the others became old. With half the room full of them they become old themselves.
+    young: HashMap<Key, Arc<Object>>,
+    old: HashMap<Key, Arc<Object>>,
+    /// Of the young ones.
     bytes: usize,
 }
 
@@ -47,13 +48,11 @@ impl Cache {
     /// The object, if it is still here.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Object>> {
         let mut state = self.state();
-        state.uses += 1;
-        let now = state.uses;
-        let (object, used) = state.objects.get_mut(key)?;
-        let object = Arc::clone(object);
-        let before = std::mem::replace(used, now);
-        state.by_use.remove(&before);
-        state.by_use.insert(now, *key);
+        if let Some(object) = state.young.get(key) {
+            return Some(Arc::clone(object));
+        }
+        let object = state.old.remove(key)?;
+        state.keep(*key, &object, self.capacity);
         Some(object)
     }
 
@@ -62,17 +61,7 @@ impl Cache {
         if object.data.len() > self.capacity / 8 {
             return;
         }
-        let mut state = self.state();
-        state.remove(&key);
-        state.uses += 1;
-        let now = state.uses;
-        state.bytes += object.data.len() + OVERHEAD;
-        state.objects.insert(key, (Arc::clone(object), now));
-        state.by_use.insert(now, key);
-        while state.bytes > self.capacity {
-            let Some((_, oldest)) = state.by_use.pop_first() else { break };
-            state.remove(&oldest);
-        }
+        self.state().keep(key, object, self.capacity);
     }
 
     /// Forgets everything: what is here may have been built from damaged data.
@@ -82,10 +71,14 @@ impl Cache {
 }
 
 impl State {
-    fn remove(&mut self, key: &Key) {
-        if let Some((object, used)) = self.objects.remove(key) {
-            self.by_use.remove(&used);
-            self.bytes -= object.data.len() + OVERHEAD;
+    fn keep(&mut self, key: Key, object: &Arc<Object>, capacity: usize) {
+        self.old.remove(&key);
+        if self.young.insert(key, Arc::clone(object)).is_none() {
+            self.bytes += object.data.len() + OVERHEAD;
+        }
+        if self.bytes > capacity / 2 {
+            self.old = std::mem::take(&mut self.young);
+            self.bytes = 0;
         }
     }
 }
@@ -100,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_object_not_used_for_longest_goes_first() {
+    fn objects_not_used_for_long_go_first() {
         let cache = Cache::new(8 * (1000 + OVERHEAD));
         for n in 0..8 {
             cache.insert(Key::Place(0, n), &object(1000));
@@ -109,7 +102,8 @@ mod tests {
         cache.insert(Key::Place(0, 8), &object(1000));
         assert!(cache.get(&Key::Place(0, 0)).is_some(), "used a moment ago");
         assert!(cache.get(&Key::Place(0, 1)).is_none(), "used longest ago");
-        assert!(cache.state().bytes <= cache.capacity);
+        let state = cache.state();
+        assert!((state.young.len() + state.old.len()) * (1000 + OVERHEAD) <= cache.capacity);
     }
 
     #[test]

@@ -4,15 +4,7 @@
 //! holds both against each other.
 
 /// What is left out unless a rule of the project says otherwise, as gitignore patterns.
-#[rustfmt::skip]
-pub const DEFAULT_EXCLUDES: [&str; 50] = [
-    "node_modules/", "dist/", "build/", "target/", "out/", ".next/", ".nuxt/", "__pycache__/",
-    "*.pyc", "*.pyo", ".cache/", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", "coverage/",
-    ".coverage", ".venv/", "venv/", "env/", ".git/", ".hg/", ".svn/", ".worktrees/", "*.so",
-    "*.dylib", "*.dll", "*.o", "*.a", "*.jar", "*.class", "*.exe", "*.obj", "*.mp4", "*.mov",
-    "*.mkv", "*.webm", "*.zip", "*.tar", "*.tar.gz", "*.tgz", "*.7z", "*.rar", "*.iso", ".env",
-    ".env.*", ".env.local", ".env.*.local", ".DS_Store", "Thumbs.db", "*.log",
-];
+pub use herma_store::layout::HERMES_EXCLUDES as DEFAULT_EXCLUDES;
 
 /// What the list takes in again: they document a configuration and hold none.
 pub const DEFAULT_INCLUDES: [&str; 4] =

@@ -10,9 +10,7 @@
 
 mod approvals;
 
-use crate::agents::definition::{
-    Agent, Definition, EventKind, HookEvent, HooksJson, Rules, TOP, ToolClass,
-};
+use crate::agents::definition::{Agent, Definition, EventKind, HooksJson, Rules, TOP, ToolClass};
 use crate::payload::fields::{id, prompt};
 
 pub(super) static AGENT: Definition = Definition {
@@ -58,28 +56,13 @@ const RULES: Rules = Rules {
         let text = |name| payload.text((TOP, name)).is_some();
         payload.has((TOP, "thread-id")) || (text("turn_id") && text("model"))
     },
-    fields: &[
-        id("type"),
-        id("thread-id"),
-        id("turn_id"),
-        id("turn-id"),
-        id("model"),
-        prompt("input-messages"),
-    ],
+    fields: &[id("type thread-id turn_id turn-id model"), prompt("input-messages")],
     ..Rules::COMMON
 };
 
 static HOOKS: HooksJson = HooksJson {
+    events: "SessionStart UserPromptSubmit PreToolUse PostToolUse Stop SessionEnd",
+    timeout: |event| if event == "SessionEnd" { 3 } else { 20 },
     keeps_positions: true,
-    ..HooksJson::like_claude(
-        Agent::Codex,
-        &[
-            HookEvent::new("SessionStart", 20),
-            HookEvent::new("UserPromptSubmit", 20),
-            HookEvent::new("PreToolUse", 20),
-            HookEvent::new("PostToolUse", 20),
-            HookEvent::new("Stop", 20),
-            HookEvent::new("SessionEnd", 3),
-        ],
-    )
+    ..HooksJson::like_claude(Agent::Codex)
 };

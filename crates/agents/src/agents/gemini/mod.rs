@@ -10,7 +10,7 @@
 mod trust;
 
 use crate::agents::definition::{
-    Agent, Definition, EventKind, HookEvent, HooksJson, Rules, Scope, Target, ToolClass,
+    Agent, Definition, EventKind, HooksJson, Rules, Scope, Target, ToolClass,
 };
 
 pub(super) static AGENT: Definition = Definition {
@@ -74,20 +74,11 @@ const CHANGES_FILES: Option<&str> = Some(
     "^(?!(?:read_file|read_many_files|list_directory|glob|grep_search|search_file_content|google_web_search|web_fetch|get_internal_docs)$)",
 );
 
-const fn tool(name: &'static str) -> HookEvent {
-    HookEvent { name, timeout: 20_000, matcher: CHANGES_FILES }
-}
-
-const HOOKS: HooksJson = HooksJson::like_claude(
-    Agent::Gemini,
-    &[
-        HookEvent::new("SessionStart", 20_000),
-        HookEvent::new("BeforeAgent", 20_000),
-        tool("BeforeTool"),
-        tool("AfterTool"),
-        HookEvent::new("AfterAgent", 20_000),
-        HookEvent::new("SessionEnd", 20_000),
-    ],
-);
+const HOOKS: HooksJson = HooksJson {
+    events: "SessionStart BeforeAgent BeforeTool AfterTool AfterAgent SessionEnd",
+    timeout: |_| 20_000,
+    matcher: |event| CHANGES_FILES.filter(|_| event.ends_with("Tool")),
+    ..HooksJson::like_claude(Agent::Gemini)
+};
 
 const MANIFEST: &str = "{\n  \"name\": \"herma\",\n  \"version\": \"1.0.0\"\n}\n";

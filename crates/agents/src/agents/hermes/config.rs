@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Data};
 use super::lines;
 use super::lines::is_ours;
 use crate::agent::Agent;
-use crate::install::hooks_json::{HookEvent, HooksJson, Shape};
+use crate::install::hooks_json::{HooksJson, Shape};
 use crate::install::target::HookFile;
 use crate::install::{Edited, Found, HookCommand, InstallError, json};
 use crate::yaml::Lines;
@@ -26,18 +26,13 @@ use crate::yaml::Lines;
 /// `on_session_end` comes after every turn; the end of the session is `on_session_finalize`.
 pub(super) static HOOKS: HooksJson = HooksJson {
     shape: Shape::Flat { name: None },
-    ..HooksJson::like_claude(
-        Agent::Hermes,
-        &[
-            HookEvent::new("on_session_start", 20),
-            HookEvent::new("pre_llm_call", 20),
-            HookEvent::new("pre_tool_call", 20),
-            HookEvent::new("post_tool_call", 20),
-            HookEvent::new("on_session_end", 20),
-            HookEvent::new("on_session_finalize", 20),
-        ],
-    )
+    events: "on_session_start pre_llm_call pre_tool_call post_tool_call on_session_end on_session_finalize",
+    timeout: |_| TIMEOUT,
+    ..HooksJson::like_claude(Agent::Hermes)
 };
+
+/// In seconds.
+pub(super) const TIMEOUT: u64 = 20;
 
 /// The configuration of Hermes.
 #[derive(Debug)]
@@ -55,7 +50,7 @@ impl HookFile for Config {
     ) -> Result<Edited, InstallError> {
         let Some(before) = before else {
             let mut lines = Lines::of("");
-            lines.append_section(HOOKS.events, command, lines::NEW_FILE);
+            lines.append_section(command, lines::NEW_FILE);
             return Ok(Edited::to(lines.text()));
         };
         let text = json::text_of(before)?;
@@ -72,7 +67,7 @@ impl HookFile for Config {
         }
         let was_made_by_us = lines.remove_ours() && lines.is_empty();
         if was_made_by_us {
-            lines.append_section(HOOKS.events, command, lines::NEW_FILE);
+            lines.append_section(command, lines::NEW_FILE);
         } else {
             let rest = read(&lines.text())?;
             insert(&mut lines, &rest, command)?;
@@ -106,12 +101,11 @@ impl HookFile for Config {
 
     fn look(&self, bytes: &[u8]) -> Result<Found, InstallError> {
         let data = read(json::text_of(bytes)?)?;
-        let names = HOOKS.events.iter().map(|event| event.name);
         let found = commands(&data);
         let found = found.into_iter().filter_map(|(event, line)| {
             Some((event, HookCommand::recognise(&line, Agent::Hermes)?))
         });
-        Ok(Found::of(found.collect(), names))
+        Ok(Found::of(found.collect(), HOOKS.events()))
     }
 }
 
@@ -141,8 +135,8 @@ fn commands(data: &Map<String, Data>) -> Vec<(String, String)> {
 fn is_as_wanted(data: &Map<String, Data>, command: &HookCommand) -> bool {
     let line = command.line(Agent::Hermes, None);
     let mut found = commands(data);
-    let wanted = HOOKS.events.iter();
-    let mut wanted: Vec<_> = wanted.map(|event| (event.name.to_owned(), line.clone())).collect();
+    let wanted = HOOKS.events().map(|event| (event.to_owned(), line.clone()));
+    let mut wanted: Vec<_> = wanted.collect();
     found.sort();
     wanted.sort();
     found == wanted
@@ -189,7 +183,7 @@ fn insert(
             );
         }
         let mark = if lines.ends_open() { lines::LINE_END_ADDED } else { "" };
-        lines.append_section(HOOKS.events, command, mark);
+        lines.append_section(command, mark);
         return Ok(());
     };
     if !lines.open_up(header, "hooks", "{}") {
@@ -198,27 +192,25 @@ fn insert(
         );
     }
     let indent = lines.child_indent(header);
-    let mut absent: Vec<&HookEvent> = Vec::new();
-    for event in HOOKS.events {
+    let mut absent: Vec<&str> = Vec::new();
+    for event in HOOKS.events() {
         let end = lines.block_end(header + 1, 0);
-        let Some(at) = lines.key_at(header + 1..end, indent, event.name) else {
+        let Some(at) = lines.key_at(header + 1..end, indent, event) else {
             let hooks = data.get("hooks").and_then(Data::as_object);
-            if hooks.is_some_and(|hooks| hooks.contains_key(event.name)) {
+            if hooks.is_some_and(|hooks| hooks.contains_key(event)) {
                 return refuse(&format!(
-                    "`hooks.{0}` is not written as a section of its own: a line `{0}:`, without quotes",
-                    event.name
+                    "`hooks.{event}` is not written as a section of its own: a line `{event}:`, without quotes"
                 ));
             }
             absent.push(event);
             continue;
         };
-        if !lines.open_up(at, event.name, "[]") {
+        if !lines.open_up(at, event, "[]") {
             return refuse(&format!(
-                "`hooks.{}` is written on one line; write each of its entries on a line of its own",
-                event.name
+                "`hooks.{event}` is written on one line; write each of its entries on a line of its own"
             ));
         }
-        lines.insert_item(at, indent, event, command);
+        lines.insert_item(at, indent, command);
     }
     if !absent.is_empty() {
         let end = lines.block_end(header + 1, 0);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use serde_json::Value as Data;
 
+use super::config::{HOOKS, TIMEOUT};
 use crate::agent::Agent;
 use crate::install::HookCommand;
-use crate::install::hooks_json::HookEvent;
 use crate::install::json::quoted;
 use crate::yaml::{END, Lines, indent_of, is_blank, is_item, value_after};
 
@@ -32,14 +32,9 @@ impl Lines {
     }
 
     /// Appends a section with everything of ours.
-    pub(super) fn append_section(
-        &mut self,
-        events: &[HookEvent],
-        command: &HookCommand,
-        mark: &str,
-    ) {
+    pub(super) fn append_section(&mut self, command: &HookCommand, mark: &str) {
         let mut new = vec![format!("{BEGIN}{mark}"), "hooks:".to_owned()];
-        for event in events {
+        for event in HOOKS.events() {
             new.extend(event_lines("  ", event, command));
         }
         new.push(END.to_owned());
@@ -51,28 +46,21 @@ impl Lines {
         &mut self,
         at: usize,
         indent: usize,
-        events: &[&HookEvent],
+        events: &[&str],
         command: &HookCommand,
     ) {
         let indent = " ".repeat(indent);
-        let lines = events.iter();
-        let lines = lines.flat_map(|event| event_lines(&indent, event, command));
+        let lines = events.iter().flat_map(|event| event_lines(&indent, event, command));
         self.insert_marked(at, &indent, lines.collect());
     }
 
     /// Inserts an entry behind the others of the event in line `at`.
-    pub(super) fn insert_item(
-        &mut self,
-        at: usize,
-        indent: usize,
-        event: &HookEvent,
-        command: &HookCommand,
-    ) {
+    pub(super) fn insert_item(&mut self, at: usize, indent: usize, command: &HookCommand) {
         let end = self.block_end(at + 1, indent);
         let first = (at + 1..end).find(|at| !is_blank(&self.lines[*at]));
         let place = first.map_or(indent + 2, |first| indent_of(&self.lines[first]));
         let place = " ".repeat(place);
-        self.insert_marked(end, &place, item_lines(&place, event, command));
+        self.insert_marked(end, &place, item_lines(&place, command));
     }
 
     fn insert_marked(&mut self, at: usize, indent: &str, lines: Vec<String>) {
@@ -198,14 +186,14 @@ pub(super) fn is_ours(entry: &Data) -> bool {
     line.is_some_and(|line| HookCommand::recognise(line, Agent::Hermes).is_some())
 }
 
-fn event_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
-    let mut lines = vec![format!("{indent}{}:", event.name)];
-    lines.extend(item_lines(&format!("{indent}  "), event, command));
+fn event_lines(indent: &str, event: &str, command: &HookCommand) -> Vec<String> {
+    let mut lines = vec![format!("{indent}{}:", event)];
+    lines.extend(item_lines(&format!("{indent}  "), command));
     lines
 }
 
-fn item_lines(indent: &str, event: &HookEvent, command: &HookCommand) -> Vec<String> {
+fn item_lines(indent: &str, command: &HookCommand) -> Vec<String> {
     // A text as JSON has it is one as YAML has it in double quotes.
     let line = quoted(&command.line(Agent::Hermes, None));
-    vec![format!("{indent}- command: {line}"), format!("{indent}  timeout: {}", event.timeout)]
+    vec![format!("{indent}- command: {line}"), format!("{indent}  timeout: {TIMEOUT}")]
 }

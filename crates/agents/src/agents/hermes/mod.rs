@@ -66,13 +66,7 @@ const RULES: Rules = Rules {
     fields: &[object(
         "extra",
         "extra",
-        &[
-            id("turn_id"),
-            id("tool_call_id"),
-            id("parent_session_id"),
-            id("subagent_id"),
-            prompt("user_message"),
-        ],
+        &[id("turn_id tool_call_id parent_session_id subagent_id"), prompt("user_message")],
     )],
     ..Rules::COMMON
 };
@@ -96,9 +90,5 @@ fn judge(question: &Question<'_>, files: &dyn Files) -> Verdict {
             })
         })
     };
-    if HOOKS.events.iter().all(|event| is_approved(event.name)) {
-        Verdict::Fine
-    } else {
-        Verdict::NotApproved
-    }
+    if HOOKS.events().all(is_approved) { Verdict::Fine } else { Verdict::NotApproved }
 }

@@ -67,21 +67,16 @@ const RULES: Rules = Rules {
         payload.has(("input", "sessionID")) || payload.has(("event.properties", "sessionID"))
     },
     fields: &[
-        id("hook"),
-        id("sessionID"),
-        path("directory"),
-        path("worktree"),
+        id("hook sessionID"),
+        path("directory worktree"),
         object("input", "input", &INPUT),
         object("output", "output", &OUTPUT),
     ],
     ..Rules::COMMON
 };
 
-static INPUT: [Field; 7] = [
-    id("tool"),
-    id("sessionID"),
-    id("callID"),
-    id("messageID"),
+static INPUT: [Field; 4] = [
+    id("tool sessionID callID messageID"),
     path("cwd"),
     object("args", "input.args", &ARGUMENTS),
     object("event", "event", &EVENT),

@@ -16,7 +16,7 @@ impl HooksJson {
         refuse_duplicates(members, &["hooks", "version"])?;
         let Some(hooks) = root.get("hooks") else { return Ok(document) };
         let events = hooks.members().ok_or_else(|| shape("`hooks` is no object"))?;
-        let names: Vec<&str> = self.events.iter().map(|event| event.name).collect();
+        let names: Vec<&str> = self.events().collect();
         refuse_duplicates(events, &names)?;
         for event in events {
             let name = event.key.as_deref().unwrap_or_default();
@@ -34,7 +34,7 @@ impl HooksJson {
         new: &Document,
         command: Option<&HookCommand>,
     ) -> Result<(), InstallError> {
-        let wanted = command.map_or(0, |_| self.events.len());
+        let wanted = command.map_or(0, |_| self.events().count());
         let ours = self.ours(&new.root);
         let right = ours.len() == wanted
             && ours.iter().all(|one| Some(&one.found.command) == command)

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::engine::NoProgress;
-use herma_fs::Dir;
+use herma_fs::{Dir, IfThere};
 
 use super::shown_first;
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
@@ -24,11 +24,8 @@ pub(super) struct ClearArgs {
 
 pub(super) fn cmd_clear(env: &CommandEnv, args: &ClearArgs) -> Result<Outcome> {
     let base = env.home.join("checkpoints");
-    match Dir::open_nofollow(&base) {
-        Err(error) if error.is_not_found() => {
-            return tell(env, None, false, 0, &[]);
-        }
-        _ => {}
+    if matches!(Dir::open_nofollow(&base).if_there(), Ok(None)) {
+        return tell(env, None, false, 0, &[]);
     }
     let mut shown = None;
     if !env.ui.json {

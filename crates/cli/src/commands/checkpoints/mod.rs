@@ -90,7 +90,7 @@ fn shown_first(written: Result<()>, needs_no_answer: bool) -> Result<()> {
 }
 
 /// A project as people know it: by its directory if that is known.
-fn place(workdir: Option<&std::path::Path>, id: &ProjectId) -> String {
+pub(crate) fn place(workdir: Option<&std::path::Path>, id: &ProjectId) -> String {
     match workdir {
         Some(workdir) => shown(workdir),
         None => format!("project {id}"),

@@ -82,6 +82,10 @@ impl<'p> PruneReport<'p> {
             Some(Ok(removed)) => {
                 self.deleted_stale += usize::from(removed.deleted);
                 self.bytes_freed += removed.bytes_freed;
+                if !removed.deleted {
+                    let text = "stays: names in it are taken beside the store";
+                    self.cleaned.errors.push(format!("{name} {text}"));
+                }
                 removed.deleted
             }
             Some(Err(error)) => {
@@ -90,10 +94,6 @@ impl<'p> PruneReport<'p> {
                 false
             }
         };
-        if !deleted {
-            let text = "stays: names in it are taken beside the store";
-            self.cleaned.errors.push(format!("{name} {text}"));
-        }
         self.archives.push((archive, deleted));
     }
 
@@ -192,5 +192,38 @@ impl<'p> PruneReport<'p> {
         }
         super::damage::warn_of_damage(env, &self.cleaned.collected.damaged);
         Ok(self.outcome())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use herma_core::cleanup::{Plan, StoreFacts};
+
+    use super::*;
+
+    #[test]
+    fn an_archive_that_stays_is_named_once_with_what_keeps_it() {
+        let preview = Preview {
+            facts: StoreFacts::default(),
+            plan: Plan::default(),
+            stale: Vec::new(),
+            repositories: Vec::new(),
+        };
+        let archive = LegacyArchive {
+            name: "legacy-1".into(),
+            size_bytes: 0,
+            mtime: 0.0,
+            repositories: 0,
+            other: Vec::new(),
+        };
+        let problems = |tried: Option<Result<RemovedLegacy, Error>>| {
+            let mut report = PruneReport::new(&preview, Keeping::default(), Cleaned::default());
+            report.add_archive(&archive, tried);
+            report.cleaned.errors
+        };
+        assert_eq!(problems(None), [""; 0]);
+        assert_eq!(problems(Some(Err(Error::ChangedSincePlan))).len(), 1);
+        let kept = problems(Some(Ok(RemovedLegacy::default())));
+        assert_eq!(kept, ["legacy-1 stays: names in it are taken beside the store"]);
     }
 }

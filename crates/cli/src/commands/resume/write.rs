@@ -37,7 +37,7 @@ struct ContentArgs {
     status: Option<String>,
     /// A step: `read the code=completed:12 files` (can be repeated)
     #[arg(long, value_name = "STEP=STATUS[:RESULT]", value_parser = parse_step)]
-    progress: Vec<Step>,
+    progress: Vec<Value>,
     /// A fact: `tests_status=3 failing` (can be repeated)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_fact)]
     state: Vec<(String, String)>,
@@ -59,13 +59,6 @@ struct ContentArgs {
     /// Add nothing about the project
     #[arg(long)]
     no_facts: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Step {
-    name: String,
-    status: String,
-    result: Option<String>,
 }
 
 pub(super) fn cmd_save(env: &CommandEnv, args: &WriteArgs) -> Result<Outcome> {
@@ -141,9 +134,7 @@ impl ContentArgs {
         update.status = self.status.clone().or(update.status);
         let parent = self.parent.as_ref().map(ToString::to_string);
         update.parent = parent.or(update.parent);
-        let steps = self.progress.iter();
-        let steps = steps.map(|s| step(&s.name, &s.status, s.result.as_deref()));
-        update.progress.extend(steps);
+        update.progress.extend_from_slice(&self.progress);
         let decisions = self.decision.iter().map(|text| text.as_str().into());
         update.decisions.extend(decisions);
         add(&mut update.blocked, &self.blocked);
@@ -195,7 +186,7 @@ fn read_input() -> Result<Vec<u8>> {
 }
 
 /// `STEP=STATUS[:RESULT]`, where the step may hold `=` and the result anything.
-fn parse_step(text: &str) -> Result<Step, String> {
+fn parse_step(text: &str) -> Result<Value, String> {
     for (at, _) in text.match_indices('=') {
         let rest = &text[at + 1..];
         let (status, result) = match rest.split_once(':') {
@@ -203,11 +194,7 @@ fn parse_step(text: &str) -> Result<Step, String> {
             None => (rest, None),
         };
         if STEP_STATUSES.contains(&status) && at > 0 {
-            return Ok(Step {
-                name: text[..at].to_owned(),
-                status: status.to_owned(),
-                result: result.filter(|text| !text.is_empty()).map(str::to_owned),
-            });
+            return Ok(step(&text[..at], status, result.filter(|text| !text.is_empty())));
         }
     }
     let statuses = STEP_STATUSES.join(", ");
@@ -229,11 +216,6 @@ mod tests {
 
     #[test]
     fn a_step_may_hold_equal_signs_and_its_result_anything() {
-        let step = |name: &str, status: &str, result: Option<&str>| Step {
-            name: name.to_owned(),
-            status: status.to_owned(),
-            result: result.map(str::to_owned),
-        };
         let cases = [
             ("read=pending", step("read", "pending", None)),
             ("a=b=completed", step("a=b", "completed", None)),

@@ -81,12 +81,8 @@ fn tell(env: &CommandEnv, dry_run: bool, done: &archive::Archived) -> Result<Out
         removed: removed_json(&done.removed),
     };
     env.ui.answer(json, |out| {
-        if dry_run {
-            writeln!(out, "Would archive {} session(s).", done.sessions)?;
-        } else {
-            writeln!(out, "Archived {} session(s).", done.sessions)?;
-        }
-        Ok(())
+        let verb = if dry_run { "Would archive" } else { "Archived" };
+        writeln!(out, "{verb} {} session(s).", done.sessions)
     })?;
     if done.marked {
         env.ui.status("They are marked, and stay in the database.");
@@ -97,13 +93,7 @@ fn tell(env: &CommandEnv, dry_run: bool, done: &archive::Archived) -> Result<Out
             size(done.bytes)
         ));
     }
-    Ok(outcome(env, dry_run, done))
-}
-
-/// Names what stays, or would; only what was to go and stays is left out.
-fn outcome(env: &CommandEnv, dry_run: bool, done: &archive::Archived) -> Outcome {
-    match tell_left(env, &done.removed) {
-        _ if dry_run => Outcome::Done,
-        outcome => outcome,
-    }
+    // Only what was to go and stays is left out.
+    let outcome = tell_left(env, &done.removed);
+    Ok(if dry_run { Outcome::Done } else { outcome })
 }

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use clap::Args;
 use herma_fs::Dir;
-use herma_sessions::orphans::RemovedOrphans;
 use herma_sessions::prune::{Kept, Removed};
 use herma_sessions::reap::Reaped;
 use herma_sessions::vacuum::Vacuumed;
@@ -48,16 +47,8 @@ pub(super) struct PruneArgs {
     yes: bool,
 }
 
-/// What will be done, as it is shown.
-#[derive(Default)]
-struct Preview {
-    plan: Removed,
-    reaped: Reaped,
-    orphan_files: u64,
-    orphan_bytes: u64,
-}
-
 /// What was done, or would be.
+#[derive(Default)]
 struct Report {
     reaped: u64,
     orphan_files: u64,
@@ -92,16 +83,16 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome> {
     // and a list of the gateway that cannot be read is found before anything is changed.
     let mut in_use = Vec::new();
     if !args.yes || args.dry_run || args.reap {
-        let preview = prune.look(&database)?;
-        prune.show(&preview);
+        let (report, reaped) = prune.look(&database)?;
+        prune.show(&report, &reaped);
         if args.dry_run {
-            return prune.tell_preview(&preview);
+            return prune.tell_preview(report, reaped);
         }
-        if !args.yes && !prune.is_confirmed(&preview)? {
+        if !args.yes && !prune.is_confirmed(&report)? {
             env.ui.print("Cancelled.")?;
             return Ok(Outcome::Aborted);
         }
-        in_use = preview.reaped.kept;
+        in_use = reaped.kept;
     }
     prune.apply(&mut database, in_use)
 }
@@ -116,37 +107,26 @@ impl Prune<'_> {
         Filter { idle_since: None, ..self.filter.clone() }
     }
 
-    fn look(&self, database: &Database) -> Result<Preview> {
+    /// What would be done, and the sessions that would end.
+    fn look(&self, database: &Database) -> Result<(Report, Reaped)> {
         let dir = self.dir.as_ref();
-        let mut preview =
-            Preview { plan: prune::plan(database, dir, &self.filter)?, ..Preview::default() };
+        let removed = prune::plan(database, dir, &self.filter)?;
+        let (mut report, mut reaped) = (Report { removed, ..Report::default() }, Reaped::default());
         if self.args.reap {
             let (filter, cutoff) = (self.reap_filter(), self.reap_cutoff());
-            preview.reaped = reap::find(database, dir, &filter, cutoff, SHOWN_NAMES as u64)
+            reaped = reap::find(database, dir, &filter, cutoff, SHOWN_NAMES as u64)
                 .with_state("Nothing was changed.")?;
+            report.reaped = reaped.count;
         }
         if let (true, Some(dir)) = (self.args.orphan_files, dir) {
             let found = orphans::find(database, dir, self.now)?;
-            (preview.orphan_files, preview.orphan_bytes) = (found.files, found.bytes);
+            (report.orphan_files, report.orphan_bytes) = (found.files, found.bytes);
         }
-        Ok(preview)
+        Ok((report, reaped))
     }
 
-    fn show(&self, preview: &Preview) {
-        self.show_plan(&preview.plan);
-        if self.args.reap {
-            self.show_reaped(&preview.reaped);
-        }
-        if self.args.orphan_files {
-            self.env.ui.status(format_args!(
-                "{} ({}) of sessions that are not in the database.",
-                counted(preview.orphan_files, "file"),
-                size(preview.orphan_bytes)
-            ));
-        }
-    }
-
-    fn show_plan(&self, plan: &Removed) {
+    fn show(&self, report: &Report, reaped: &Reaped) {
+        let plan = &report.removed;
         self.env.ui.status(format_args!(
             "{}, {}, {} ({}).",
             counted(plan.sessions, "session"),
@@ -154,6 +134,16 @@ impl Prune<'_> {
             counted(plan.files, "file"),
             size(plan.bytes)
         ));
+        if self.args.reap {
+            self.show_reaped(reaped);
+        }
+        if self.args.orphan_files {
+            self.env.ui.status(format_args!(
+                "{} ({}) of sessions that are not in the database.",
+                counted(report.orphan_files, "file"),
+                size(report.orphan_bytes)
+            ));
+        }
     }
 
     fn show_reaped(&self, reaped: &Reaped) {
@@ -174,18 +164,10 @@ impl Prune<'_> {
         }
     }
 
-    fn tell_preview(&self, preview: &Preview) -> Result<Outcome> {
-        let plan = &preview.plan;
-        let kept = [plan.kept.clone(), preview.reaped.kept.clone()].concat();
-        let removed = Removed { kept, ..plan.clone() };
-        tell_left(self.env, &removed);
-        self.tell(&Report {
-            reaped: preview.reaped.count,
-            orphan_files: preview.orphan_files,
-            orphan_bytes: preview.orphan_bytes,
-            vacuumed: false,
-            removed,
-        })?;
+    fn tell_preview(&self, mut report: Report, reaped: Reaped) -> Result<Outcome> {
+        report.removed.kept.extend(reaped.kept);
+        tell_left(self.env, &report.removed);
+        self.tell(&report)?;
         Ok(Outcome::Done)
     }
 
@@ -215,10 +197,10 @@ impl Prune<'_> {
         })
     }
 
-    fn is_confirmed(&self, preview: &Preview) -> Result<bool> {
+    fn is_confirmed(&self, report: &Report) -> Result<bool> {
         let ui = &self.env.ui;
-        let reaped = preview.reaped.count;
-        let mut would = format!("{} would be deleted", counted(preview.plan.sessions, "session"));
+        let reaped = report.reaped;
+        let mut would = format!("{} would be deleted", counted(report.removed.sessions, "session"));
         if reaped > 0 {
             would = format!("{would}, and {} ended", counted(reaped, "session"));
         }
@@ -249,10 +231,11 @@ impl Prune<'_> {
             // was asked about that.
             reaped = reap::reap(database, dir, &self.reap_filter(), self.reap_cutoff())?;
         }
-        let mut gone = RemovedOrphans::default();
+        let mut gone = Removed::default();
         if let (true, Some(dir)) = (self.args.orphan_files, dir) {
             gone = orphans::remove(database, dir, self.now)?;
-            removed.files_left.append(&mut gone.left);
+            removed.files_left.append(&mut gone.files_left);
+            removed.more_files_left += gone.more_files_left;
         }
         let vacuumed = self.vacuum(database, &mut removed);
         let (orphan_files, orphan_bytes) = (gone.files, gone.bytes);

@@ -18,7 +18,7 @@ use crate::terminal::{escape, shown, time};
 
 /// Looks at the agents that this user has, and those that are told to call us: in every project, or in this one.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
-    let Some(places) = agent_places(env.user_home.as_deref()) else { return };
+    let Some(places) = agent_places(env.environment.user_home.as_deref()) else { return };
     let project = env.open_project_quietly().ok();
     let project = project.map(|project| project.root().to_owned());
     let directory = project.as_deref().unwrap_or(&env.directory);

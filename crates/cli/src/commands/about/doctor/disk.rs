@@ -11,10 +11,8 @@ use crate::terminal::{escape, short_age, size};
 /// Looks at what the store costs and how its cleaning goes.
 pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
     look_at_damage(findings, env);
-    let status = match env.engine.status(false, &NoProgress) {
-        Ok(status) => status,
-        Err(error) => return findings.add_error("disk", error),
-    };
+    let status = env.engine.status(false, &NoProgress);
+    let Some(status) = findings.known("disk", status) else { return };
     look_at_archives(findings, &status);
     if !status.exists {
         return;
@@ -25,10 +23,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
 
 /// Refs that were lost, and records, journals and other files of the store that cannot be used.
 fn look_at_damage(findings: &mut Findings, env: &CommandEnv) {
-    let found = match env.engine.verify_quickly() {
-        Ok(found) => found,
-        Err(error) => return findings.add_error("record", error),
-    };
+    let Some(found) = findings.known("record", env.engine.verify_quickly()) else { return };
     let refs = { found.refs.into_iter() }.map(|one| ("ref", one.name, one.what));
     let files = { found.metadata.into_iter() }.map(|one| ("record", one.file, one.what));
     for (about, name, what) in refs.chain(files) {

@@ -3,11 +3,12 @@
 use herma_core::engine::KnownProject;
 use herma_core::types::clock::Timestamp;
 use herma_core::{Error, Project};
-use herma_fs::{Dir, trust};
+use herma_fs::{Dir, IfThere, trust};
 use serde::Serialize;
 
 use super::{agents, disk, sessions};
 use crate::command_env::{CommandEnv, CommandError, FINISH_PURGE};
+use crate::commands::checkpoints::place;
 use crate::conversations;
 use crate::render::listing::counted;
 use crate::render::nearby::{projects_nearby, with_projects_nearby};
@@ -60,6 +61,15 @@ impl Findings {
     /// Was this told of already?
     pub(super) fn mention(&self, name: &str) -> bool {
         self.0.iter().any(|finding| finding.text.contains(name))
+    }
+
+    /// What was asked for; if it cannot be told, that is a finding.
+    pub(super) fn known<T>(
+        &mut self,
+        about: &'static str,
+        asked: Result<T, impl Into<CommandError>>,
+    ) -> Option<T> {
+        asked.map_err(|error| self.add_error(about, error)).ok()
     }
 
     pub(super) fn add_error(&mut self, about: &'static str, error: impl Into<CommandError>) {
@@ -118,14 +128,9 @@ fn look_at_project(findings: &mut Findings, env: &CommandEnv, project: &Project)
         }
         Err(error) => findings.add_error("checkpoints", error),
     }
-    match project.damaged() {
-        Ok(damaged) => {
-            for one in damaged {
-                let text = format!("{} is damaged: {}", one.name, one.what);
-                findings.add("damage", Level::Wrong, text, "");
-            }
-        }
-        Err(error) => findings.add_error("damage", error),
+    for one in findings.known("damage", project.damaged()).unwrap_or_default() {
+        let text = format!("{} is damaged: {}", one.name, one.what);
+        findings.add("damage", Level::Wrong, text, "");
     }
     match project.interrupted() {
         Ok(None) => look_at_conversation(findings, env, project),
@@ -173,10 +178,7 @@ fn look_for_moved(findings: &mut Findings, env: &CommandEnv, project: &Project) 
 }
 
 fn describe(known: &KnownProject, now: Timestamp) -> String {
-    let place = match &known.workdir {
-        Some(workdir) => shown(workdir),
-        None => format!("project {}", known.id),
-    };
+    let place = place(known.workdir.as_deref(), &known.id);
     let used = known.last_touch.map(|seconds| {
         let last = seconds as i64;
         format!(", last used {}", time::age(last, now))
@@ -187,17 +189,13 @@ fn describe(known: &KnownProject, now: Timestamp) -> String {
 
 fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
     let path = env.engine.store_dir();
-    let store = match Dir::open_nofollow(&path) {
-        Ok(store) => store,
-        Err(error) if error.is_not_found() => {
-            let text = format!("{} does not exist yet", shown(&path));
-            return findings.fine("store", text);
-        }
+    let store = match Dir::open_nofollow(&path).if_there() {
+        Ok(Some(store)) => store,
+        Ok(None) => return findings.fine("store", format!("{} does not exist yet", shown(&path))),
         Err(error) => return findings.add_error("store", error),
     };
-    if let Err(error) = look_at_open_store(findings, &store) {
-        findings.add_error("store", error);
-    }
+    let looked = look_at_open_store(findings, &store);
+    findings.known("store", looked);
     match env.engine.projects() {
         Ok(projects) => {
             let gone = projects.iter().filter(|project| !project.exists).count();
@@ -212,18 +210,14 @@ fn look_at_store(findings: &mut Findings, env: &CommandEnv) {
 
 /// A purge that was killed: what it was to remove may still be in the store.
 fn look_at_purge(findings: &mut Findings, env: &CommandEnv) {
-    match env.engine.interrupted_purge() {
-        Ok(None) => {}
-        Ok(Some(purge)) => {
-            let versions = counted(purge.contents, "version");
-            findings.add(
-                "purge",
-                Level::Attention,
-                format!("one was not finished; {versions} may still be in the store"),
-                FINISH_PURGE,
-            );
-        }
-        Err(error) => findings.add_error("purge", error),
+    if let Some(purge) = findings.known("purge", env.engine.interrupted_purge()).flatten() {
+        let versions = counted(purge.contents, "version");
+        findings.add(
+            "purge",
+            Level::Attention,
+            format!("one was not finished; {versions} may still be in the store"),
+            FINISH_PURGE,
+        );
     }
 }
 
@@ -243,12 +237,8 @@ fn look_at_open_store(findings: &mut Findings, store: &Dir) -> Result<(), herma_
             findings.add("store", Level::Wrong, escape(distrust.to_string().as_bytes()), "");
         }
     }
-    let format = match store.open_dir("herma") {
-        Ok(own) => own.read_opt("format", 64)?,
-        Err(error) if error.is_not_found() => None,
-        Err(error) => return Err(error),
-    };
-    let format = match format {
+    let own = store.open_dir("herma").if_there()?;
+    let format = match own.map(|own| own.read_opt("format", 64)).transpose()?.flatten() {
         Some(format) => escape(format.trim_ascii_end()),
         None => "made by Hermes; the next save adds what Herma needs".to_owned(),
     };

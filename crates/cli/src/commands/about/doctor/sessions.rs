@@ -25,9 +25,7 @@ pub(super) fn look(findings: &mut Findings, env: &CommandEnv) {
             None => Ok(()),
         }
     });
-    if let Err(error) = looked {
-        findings.add_error(ABOUT, error);
-    }
+    findings.known(ABOUT, looked);
 }
 
 fn look_at_database(findings: &mut Findings, database: &Database) -> Result<()> {

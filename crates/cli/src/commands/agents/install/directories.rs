@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use herma_fs::publish::{Durability, sweep, write_file};
-use herma_fs::{Dir, Errno};
+use herma_fs::{Dir, Errno, IfThere};
 
 use crate::command_error::Result;
 
@@ -81,10 +81,8 @@ impl MadeDirectories {
         let dir = Dir::ensure_path(&self.place)?;
         let utf8: Vec<&str> = self.paths.iter().filter_map(|path| path.to_str()).collect();
         if utf8.is_empty() {
-            return match dir.remove_file(NAME) {
-                Err(error) if !error.is_not_found() => Err(error.into()),
-                _ => Ok(()),
-            };
+            dir.remove_if_there(NAME)?;
+            return Ok(());
         }
         let bytes = serde_json::to_vec(&utf8).map_err(std::io::Error::from)?;
         write_file(&dir, &dir, NAME, &bytes, Durability::Synced)?;
@@ -95,19 +93,13 @@ impl MadeDirectories {
 /// Removes a directory if nothing is in it, and tells whether it is gone.
 pub(super) fn remove_if_empty(path: &Path) -> Result<bool> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(false) };
-    let above = match Dir::open(above) {
-        Ok(above) => above,
-        Err(error) if error.is_not_found() => return Ok(true),
-        Err(error) => return Err(error.into()),
-    };
-    match above.remove_dir(name) {
-        Ok(()) => {}
-        Err(error) if error.is_not_found() => return Ok(true),
+    let Some(above) = Dir::open(above).if_there()? else { return Ok(true) };
+    match above.remove_dir(name).if_there() {
         // Something is in it, or it is a link that somebody put in its place.
         Err(error) if matches!(error.errno(), Some(Errno::NOTEMPTY | Errno::NOTDIR)) => {
             return Ok(false);
         }
-        Err(error) => return Err(error.into()),
+        removed => drop(removed?),
     }
     // ORDER: gone for good before the note of it is, or a power cut brings back what nobody will ever remove.
     above.sync()?;

@@ -122,7 +122,7 @@ impl HowArgs {
 }
 
 pub(crate) fn places(env: &CommandEnv) -> Result<Places> {
-    agent_places(env.user_home.as_deref()).ok_or_else(|| {
+    agent_places(env.environment.user_home.as_deref()).ok_or_else(|| {
         CommandError::usage("cannot tell where agents keep their settings: `HOME` is not set")
             .with_state("Nothing was changed.")
     })
@@ -139,7 +139,7 @@ fn command(env: &CommandEnv, binary: Option<&std::path::Path>) -> Result<HookCom
         CommandError::usage("cannot tell where this program is; was it replaced meanwhile?")
             .with_state("Nothing was changed.")
     })?;
-    let usual = env.user_home.as_ref().map(|home| home.join(".hermes"));
+    let usual = env.environment.user_home.as_ref().map(|home| home.join(".hermes"));
     let home = (usual.as_deref() != Some(&*env.home)).then_some(&*env.home);
     HookCommand::new(&program, home)
         .map_err(|error| plan::explain(&error, None).with_state("Nothing was changed."))

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use herma_agents::Agent;
-use herma_agents::install::{HookCommand, InstallError, Note, Places, Scope, Target};
+use herma_agents::install::{Edited, HookCommand, InstallError, Note, Places, Scope, Target};
 
 use super::directories::{MadeDirectories, remove_if_empty};
 use super::report;
@@ -44,18 +44,8 @@ impl Plan {
         let mut changes = Vec::new();
         for target in targets(agent, places, scope)? {
             let (path, file, before) = choose(&target)?;
-            let edited = target
-                .file
-                .install(before.as_deref(), command)
-                .map_err(|error| explain(&error, Some(&path)).with_state("Nothing was changed."))?;
-            changes.push(Change {
-                path,
-                before,
-                after: edited.after,
-                notes: edited.notes,
-                file,
-                target,
-            });
+            let edited = target.file.install(before.as_deref(), command);
+            changes.push(Change::new(target, path, file, before, edited)?);
         }
         Self::new(agent, scope, changes, true)
     }
@@ -76,17 +66,9 @@ impl Plan {
                     // A file of the user's own with the same name as ours would have.
                     continue;
                 }
-                let edited = target.file.uninstall(&before).map_err(|error| {
-                    explain(&error, Some(path)).with_state("Nothing was changed.")
-                })?;
-                changes.push(Change {
-                    path: path.clone(),
-                    before: Some(before),
-                    after: edited.after,
-                    notes: edited.notes,
-                    file,
-                    target: target.clone(),
-                });
+                let edited = target.file.uninstall(&before);
+                let (target, path) = (target.clone(), path.clone());
+                changes.push(Change::new(target, path, file, Some(before), edited)?);
             }
         }
         let mut plan = Self::new(agent, scope, changes, false)?;
@@ -189,6 +171,18 @@ fn clear_directories(path: &Path, target: &Target, made: &mut MadeDirectories) -
 }
 
 impl Change {
+    fn new(
+        target: Target,
+        path: PathBuf,
+        file: SettingsFile,
+        before: Option<Vec<u8>>,
+        edited: Result<Edited, InstallError>,
+    ) -> Result<Self> {
+        let Edited { after, notes } = edited
+            .map_err(|error| explain(&error, Some(&path)).with_state("Nothing was changed."))?;
+        Ok(Self { path, before, after, notes, file, target })
+    }
+
     /// Does anything change?
     pub(crate) fn is_one(&self) -> bool {
         self.before != self.after

@@ -10,6 +10,7 @@ use herma_core::purge::{CopyFound, PurgePlan, Purged};
 
 use super::texts;
 use crate::command_env::{CommandEnv, Result};
+use crate::commands::checkpoints;
 use crate::commands::checkpoints::damage::name_all;
 use crate::here;
 use crate::render::listing::counted;
@@ -61,10 +62,7 @@ fn place(project: &Project, copy: &CopyFound) -> String {
     if copy.project == *project.id() {
         return here::path(&copy.path);
     }
-    let owner = match &copy.workdir {
-        Some(workdir) => shown(workdir),
-        None => format!("project {}", copy.project),
-    };
+    let owner = checkpoints::place(copy.workdir.as_deref(), &copy.project);
     format!("{} of {owner}", copy.path)
 }
 
