@@ -27,6 +27,7 @@ use crate::restore::Plan;
 use crate::restore::apply::Applied;
 use crate::restore::apply::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
+use crate::save::publish::Way;
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
 use crate::types::kept::{Kept, KeptWhy};
@@ -41,6 +42,8 @@ pub(crate) struct Arrived<'m> {
     pub(crate) options: &'m RestoreOptions,
     /// What was left as it is.
     pub(crate) kept: &'m [Kept],
+    /// How it came there, if all of the checkpoint was brought back.
+    pub(crate) way: Way<'m>,
 }
 
 impl Arrived<'_> {

@@ -21,6 +21,7 @@ use crate::restore::arrival::{Arrived, syncs_each, touched};
 use crate::restore::plan::Prepared;
 use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
+use crate::save::publish::Way;
 use crate::types::asked::RestoreOptions;
 
 impl Operation<'_> {
@@ -102,7 +103,13 @@ impl Operation<'_> {
         kept.extend(applied.kept);
         kept.sort_unstable();
         kept.dedup();
-        let arrived = Arrived { target: &target, after, options: &journal.options, kept: &kept };
+        let way = Way {
+            edits: Some(&prepared.edits),
+            old: &|id| Ok(recent.get(id)),
+            new: &|id| Ok(prepared.read_ahead.object(id)),
+        };
+        let options = &journal.options;
+        let arrived = Arrived { target: &target, after, options, kept: &kept, way };
         // The checkpoint it describes is published: nothing that is still to come makes it untrue.
         let remember = |cache| {
             self.write_cache(cache, safety.checkpoint.id, Stored::All);

@@ -13,9 +13,10 @@
 
 use crate::engine::operation::Operation;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use herma_store::object::{EntryMode, TreeEntry};
+use herma_store::object::TreeEntry;
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::shared_out;
@@ -186,51 +187,32 @@ fn check_trees(
     root: ObjectId,
     displaced: &[(RelPath, ObjectId)],
 ) -> Option<(RelPath, ObjectError)> {
-    let mut trees = Trees { objects, root, read: HashMap::new() };
-    displaced.iter().find_map(|(path, id)| {
-        let (parent, name) = path.split()?;
-        let found = trees.read(&parent).map(|entries| {
-            let mut entries = entries.iter();
-            entries.any(|entry| entry.name == name && entry.id == *id)
-        });
-        match found {
-            Ok(true) => None,
-            Ok(false) => {
-                let what = format!("the checkpoint does not have it as {path}");
-                Some((path.clone(), ObjectError::Damaged { id: *id, what }))
-            }
-            Err(source) => Some((path.clone(), source)),
+    let mut trees = HashMap::new();
+    displaced.iter().find_map(|(path, id)| match content_at(objects, &mut trees, root, path) {
+        Ok(Some(found)) if found == *id => None,
+        Ok(_) => {
+            let what = format!("the checkpoint does not have it as {path}");
+            Some((path.clone(), ObjectError::Damaged { id: *id, what }))
         }
+        Err(source) => Some((path.clone(), source)),
     })
 }
 
-/// The trees of a checkpoint, each read once.
-struct Trees<'o> {
-    objects: &'o Objects,
+/// What a checkpoint has at a path. Each tree is read once.
+fn content_at(
+    objects: &Objects,
+    trees: &mut HashMap<ObjectId, Vec<TreeEntry>>,
     root: ObjectId,
-    read: HashMap<RelPath, Vec<TreeEntry>>,
-}
-
-impl Trees<'_> {
-    /// The tree of a directory; those above it are read on the way.
-    fn read(&mut self, directory: &RelPath) -> Result<&[TreeEntry], ObjectError> {
-        let mut here = RelPath::root();
-        let mut id = self.root;
-        let mut names = directory.components();
-        loop {
-            if !self.read.contains_key(&here) {
-                let entries = self.objects.read_tree(&id)?;
-                self.read.insert(here.clone(), entries);
-            }
-            let Some(name) = names.next() else { return Ok(&self.read[&here]) };
-            let mut entries = self.read[&here].iter();
-            let below = entries.find(|e| e.name == name && e.mode == EntryMode::Directory);
-            let Some(below) = below else {
-                let what = format!("it has no directory {}", here.join(name));
-                return Err(ObjectError::Damaged { id, what });
-            };
-            id = below.id;
-            here = here.join(name);
-        }
+    path: &RelPath,
+) -> Result<Option<ObjectId>, ObjectError> {
+    let mut here = root;
+    for name in path.components() {
+        let entries = match trees.entry(here) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(unread) => unread.insert(objects.read_tree(&here)?),
+        };
+        let Some(entry) = entries.iter().find(|entry| entry.name == name) else { return Ok(None) };
+        here = entry.id;
     }
+    Ok(Some(here))
 }

@@ -5,7 +5,7 @@ use crate::engine::operation::Operation;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use herma_diff::{Change, StoreSide};
+use herma_diff::{Change, Pending, StoreSide};
 use herma_fs::publish::Durability;
 use herma_store::error::StoreError;
 use herma_store::in_parallel::in_parallel;
@@ -53,6 +53,20 @@ pub(crate) struct NewState {
     at_hand: Arc<ReadAhead>,
 }
 
+/// What is known of the way from one state to another without asking the store.
+pub(crate) struct Way<'w> {
+    /// What changed on it, and since which tree.
+    pub(crate) edits: Option<&'w Edits>,
+    /// Contents of the state it began with.
+    pub(crate) old: &'w Pending<'w>,
+    /// Contents of the state it led to.
+    pub(crate) new: &'w Pending<'w>,
+}
+
+impl Way<'_> {
+    pub(crate) const UNKNOWN: Self = Self { edits: None, old: &|_| Ok(None), new: &|_| Ok(None) };
+}
+
 /// A checkpoint whose state is stored already.
 #[derive(Clone, Copy)]
 struct Row {
@@ -91,7 +105,13 @@ impl Operation<'_> {
     ) -> Result<Saved> {
         let mut notes = Vec::new();
         let extra = store_extra(&writer, state)?;
-        let count = |before| count_changes(&self.store, before, state, &writer);
+        let way = Way {
+            edits: state.edits.as_deref(),
+            old: &|id| Ok(state.at_hand.object(id)),
+            new: &|id| writer.read(id),
+        };
+        let after = (state.tree, &state.foreign);
+        let count = |before| count_changes(&self.store, before, after, &way);
         let changes = before.map(count).transpose().unwrap_or_else(|e| {
             notes.push(format!("the changes could not be counted: {e}"));
             None
@@ -110,18 +130,24 @@ impl Operation<'_> {
         Ok(Saved { receipt: state.receipt.clone(), notes, ..saved })
     }
 
-    /// Makes one more checkpoint of a state that has one, for what led to it again.
+    /// Makes one more checkpoint of a state that has one, for what led to it again on this way.
     pub(crate) fn publish_again(
         &self,
         of: &Checkpoint,
         options: &SaveOptions,
         origin: Origin,
+        way: &Way<'_>,
     ) -> Result<Checkpoint> {
         let history = self.load_history()?;
         let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
         let before = history.newest().map(|newest| newest.id);
         // The count is for people: it may be missing.
-        let changes = before.and_then(|before| count_since(&self.store, before, of).ok());
+        let changes = before.and_then(|before| {
+            let old = self.store.objects.read_commit(&before).ok()?.tree;
+            let mut foreign = Foreign::default();
+            foreign.add_checkpoint(&self.store.objects, &of.id);
+            count_changes(&self.store, (before, old), (of.tree, &foreign), way).ok()
+        });
         let row = Row { tree: of.tree, modes: of.modes, extra: of.extra, changes, origin };
         let made = self.publish_row(&history, before, row, writer, options)?.checkpoint;
         self.note_packs_with(made.id);
@@ -298,33 +324,25 @@ impl Operation<'_> {
     }
 }
 
+/// How a state, and what of it belongs to somebody else, differs from that of a checkpoint.
 fn count_changes(
     store: &OpenStore,
     (before, old): (ObjectId, ObjectId),
-    new: &NewState,
-    writer: &PackWriter<'_>,
+    (new, foreign): (ObjectId, &Foreign),
+    way: &Way<'_>,
 ) -> Result<ChangeCount, herma_diff::DiffError> {
-    let at_hand = |id: &ObjectId| Ok(new.at_hand.object(id));
-    let old_side = StoreSide::with_pending(&store.objects, &at_hand);
-    let pending = |id: &ObjectId| writer.read(id);
-    let new_side = StoreSide::with_pending(&store.objects, &pending);
-    let mut changes = match &new.edits {
+    let old_side = StoreSide::with_pending(&store.objects, way.old);
+    let new_side = StoreSide::with_pending(&store.objects, way.new);
+    let mut changes = match way.edits {
         Some(edits) if edits.base == old => edits.changes.clone(),
-        _ => herma_diff::compare(Some((&old_side, old)), Some((&new_side, new.tree)), &[])?,
+        _ => herma_diff::compare(Some((&old_side, old)), Some((&new_side, new)), &[])?,
     };
     if may_be_foreign(&changes) {
-        let mut foreign = new.foreign.clone();
+        let mut foreign = foreign.clone();
         foreign.add_checkpoint(&store.objects, &before);
         foreign.take_out(&mut changes);
     }
     count(changes, &old_side, &new_side)
-}
-
-/// How the state of a checkpoint differs from that of another one.
-fn count_since(store: &OpenStore, before: ObjectId, of: &Checkpoint) -> Result<ChangeCount> {
-    let side = StoreSide::new(&store.objects);
-    let changes = changes_between(store, (before, of.id), &[])?;
-    Ok(count(changes, &side, &side)?)
 }
 
 /// What changed between two checkpoints, within these paths.

@@ -24,6 +24,7 @@ use crate::records::step::{
 };
 use crate::records::undo::Move;
 use crate::restore::arrival::Arrived;
+use crate::save::publish::Way;
 use crate::save::{SaveOptions, Saved};
 use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
@@ -146,7 +147,7 @@ impl Operation<'_> {
         if saved.is_new {
             return Ok(saved);
         }
-        let own = self.publish_again(&saved.checkpoint, options, Origin::Saved)?;
+        let own = self.publish_again(&saved.checkpoint, options, Origin::Saved, &Way::UNKNOWN)?;
         Ok(Saved { is_new: true, checkpoint: own, ..saved })
     }
 
@@ -320,7 +321,7 @@ impl Operation<'_> {
         let number = if arrived.has_its_files() && is_made_for_it {
             target.number
         } else if arrived.is_at_target() {
-            self.publish_again(target, &options, Origin::Merged).ok()?.number
+            self.publish_again(target, &options, Origin::Merged, &arrived.way).ok()?.number
         } else {
             let before = before?;
             // A checkpoint holds all of it by now.

@@ -144,3 +144,30 @@ fn a_number_means_the_same_for_ever_or_is_said_to_be_gone() {
         assert!(scene.known.len() > 40, "{}", scene.known.len());
     }
 }
+
+#[test]
+fn a_restore_counts_what_came_back_with_it() {
+    let p = TestProject::new();
+    for (name, content) in [("edited", "1\n2\n3\n"), ("deleted", "gone\n"), ("same", "same\n")] {
+        p.write(name, content);
+    }
+    let first = p.save("first").checkpoint;
+    p.write("edited", "1\n3\n");
+    p.remove("deleted");
+    p.write("added", "a\nb\n");
+    // At once, and once its contents are in the store alone.
+    for is_saved in [false, true] {
+        if is_saved {
+            p.save("second");
+        }
+        p.restore(&format!("id:{}", first.id));
+        let list = p.list();
+        let made = list.iter().max_by_key(|checkpoint| checkpoint.number).unwrap();
+        let changes = made.changes.unwrap();
+        assert_eq!((made.tree, changes.files, changes.deleted), (first.tree, 3, Some(1)));
+        assert_eq!((changes.insertions, changes.deletions, changes.lines_known), (2, 2, true));
+        p.write("edited", "1\n3\n");
+        p.remove("deleted");
+        p.write("added", "a\nb\n");
+    }
+}

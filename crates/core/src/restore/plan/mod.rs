@@ -51,6 +51,8 @@ pub(crate) struct Planner<'a> {
 /// A plan with what applying it needs to know beyond what it shows.
 pub(crate) struct Prepared {
     pub(crate) plan: Plan,
+    /// What changes from the present to the checkpoint, by the files alone.
+    pub(crate) edits: Edits,
     /// Blob and full mode of each file to write, target of each link.
     pub(crate) contents: BTreeMap<RelPath, Content>,
     /// The directories of the target that the plan touches.
@@ -134,6 +136,7 @@ impl Planner<'_> {
         };
         Ok(Prepared {
             plan,
+            edits: Edits { base: self.present_tree, changes },
             contents: draft.contents,
             directory_modes: wanted,
             read_ahead: Arc::default(),

@@ -63,7 +63,7 @@ impl RecentContents {
     }
 
     /// Gives a content that was kept.
-    pub(crate) fn get(&self, id: &ObjectId) -> Option<Object> {
+    pub fn get(&self, id: &ObjectId) -> Option<Object> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let data = kept.contents.get(id)?.clone();
         Some(Object { kind: Kind::Blob, data })
