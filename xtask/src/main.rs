@@ -60,7 +60,7 @@ Usage: cargo xtask <COMMAND>
       --seed N              Other choices [default: 1]
       --on DIR              Where the image of the file system lies [default: the temporary directory]
       --herma PATH          Try this program instead of building one
-  e2e [AGENT…] [OPTIONS]    Runs the real agents against a model on loopback and takes back what they did
+  e2e [AGENT…] [OPTIONS]    Runs the real agents against a model on loopback and undoes what they did
       --ci                  Only the agents that every change is tried with
       --misbehave           Herma is missing, killed, slow, failing; or two agents work at once
       --bare                Without Herma: only shows that the agents do what the script says

@@ -7,7 +7,7 @@
 //! * [`agent`]: the agents by name; `agents` has a file or folder for each, with all that is particular about it;
 //! * [`event`]: what an agent can say, in one form for all of them;
 //! * [`incoming`]: a call of a hook, read;
-//! * [`install`]: how an agent is told whom to call, and how that is taken back;
+//! * [`install`]: how an agent is told whom to call, and how that is undone;
 //! * [`patches`]: the files a patch names;
 //! * [`slash`]: `/rollback` and `/diff`, as typed in a chat;
 //! * [`yaml`]: YAML files, edited by lines.

@@ -40,8 +40,6 @@ mod cli {
     mod slash;
     mod steps;
     mod stories;
-    mod take_back;
-    mod take_back_patch;
     mod transcript;
     mod undo_cases;
     #[path = "../../../core/tests/engine/undo_history.rs"]
@@ -53,6 +51,8 @@ mod cli {
         reason = "it belongs to the engine's tests, which need more of it"
     )]
     mod undo_history;
+    mod undo_patch;
+    mod undo_steps;
     mod usage;
     mod wrong_inputs;
 

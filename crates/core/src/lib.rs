@@ -20,7 +20,7 @@
 //! * A **step** is one call of an agent's tool, between the checkpoint before it and the one after it; a **turn** is a person's
 //!   prompt and all steps that followed.
 //! * The **timeline** is a project's states in their order, and what led from one to the next.
-//! * To **restore** is to bring a state back; to **undo** is to take changes back. Both save the current state first.
+//! * To **restore** is to bring a state back; to **undo** is to remove what changes did. Both save the current state first.
 //! * **Cleanup** decides which checkpoints go; **gc** frees what nothing refers to any more; a **purge** removes a file from everything saved.
 //!
 //! # Rooms
@@ -102,6 +102,6 @@ pub use crate::timeline::session_changes::SessionChanges;
 pub use crate::types::asked::WhichStep;
 pub use crate::undo::Undone;
 pub use crate::undo::last::{JustMoved, NextMove, PlannedUndo, UndoDoubt, UndoLast};
-pub use crate::undo::plan::{Extent, StepOutcome, TakeBack, TakeBackPlan, TakenBack, WhyLeft};
+pub use crate::undo::plan::{Extent, StepOutcome, StepsUndone, UndoPlan, UndoSteps, WhyLeft};
 pub use crate::undo::preview::Preview;
 pub use crate::undo::units::Unit;

@@ -69,7 +69,7 @@ use crate::types::clock::{Clock, Timestamp};
 use crate::types::settings::Settings;
 use crate::undo::Undone;
 use crate::undo::last::{NextMove, UndoLast};
-use crate::undo::plan::{TakeBack, TakeBackPlan, TakenBack};
+use crate::undo::plan::{StepsUndone, UndoPlan, UndoSteps};
 use crate::undo::preview::Preview;
 
 impl EngineOptions {
@@ -339,7 +339,7 @@ impl Project {
 
 /// # Undo and redo
 impl Project {
-    /// What an undo would take back next. It is done with [`Self::carry_out`].
+    /// What an undo would undo next. It is done with [`Self::carry_out`].
     pub fn plan_undo(&self, asked: &UndoLast, progress: &dyn Progress) -> Result<NextMove> {
         self.reading(&NoProgress)?;
         self.writing(progress)?.plan_undo(asked)
@@ -352,36 +352,28 @@ impl Project {
     }
 }
 
-/// # Taking single steps back
+/// # Undoing single steps
 impl Project {
-    /// Works out what taking back would do. Nothing is changed.
-    pub fn plan_take_back(
-        &self,
-        asked: &TakeBack,
-        progress: &dyn Progress,
-    ) -> Result<TakeBackPlan> {
+    /// Works out what undoing would do. Nothing is changed.
+    pub fn plan_undo_steps(&self, asked: &UndoSteps, progress: &dyn Progress) -> Result<UndoPlan> {
         self.reading(&NoProgress)?;
-        self.writing(progress)?.plan_take_back(asked)
+        self.writing(progress)?.plan_undo_steps(asked)
     }
 
     /// What carrying out a plan would change. Refused for an exact restore, which is compared like two checkpoints.
-    pub fn preview(&self, plan: &TakeBackPlan) -> Result<Preview> {
+    pub fn preview(&self, plan: &UndoPlan) -> Result<Preview> {
         self.reading(&NoProgress)?.preview(plan)
     }
 
-    /// Works out what taking back does, and does it. The present is saved first.
-    pub fn take_back(&self, asked: &TakeBack, progress: &dyn Progress) -> Result<TakenBack> {
+    /// Works out what undoing does, and does it. The present is saved first.
+    pub fn undo_steps(&self, asked: &UndoSteps, progress: &dyn Progress) -> Result<StepsUndone> {
         self.reading(&NoProgress)?;
-        self.locked(progress)?.take_back(asked)
+        self.locked(progress)?.undo_steps(asked)
     }
 
     /// Carries out a plan that somebody saw. The present is saved first. Refused if files changed since it was made.
-    pub fn take_back_as_planned(
-        &self,
-        plan: TakeBackPlan,
-        progress: &dyn Progress,
-    ) -> Result<TakenBack> {
-        self.locked(progress)?.take_back_as_planned(plan)
+    pub fn undo_as_planned(&self, plan: UndoPlan, progress: &dyn Progress) -> Result<StepsUndone> {
+        self.locked(progress)?.undo_as_planned(plan)
     }
 
     /// Is work of agents remembered that was done after this checkpoint? Without looking at the files.

@@ -38,7 +38,7 @@ pub struct Row {
     pub calls: Vec<RowCall>,
     /// The checkpoint that has its number, if that is there and can be read.
     pub checkpoint: Option<Checkpoint>,
-    /// Of one of Herma's own moves that took steps back: what it did to which.
+    /// Of one of Herma's own moves that undid steps: what it did to which.
     pub told: Option<String>,
     /// What changed, altogether.
     pub changes: RowChanges,
@@ -53,7 +53,7 @@ pub struct Row {
 pub enum RowKind {
     /// A prompt with all that followed it, or a step without one.
     Work,
-    /// One of Herma's own moves that an undo takes back: a restore, or an undo of something chosen.
+    /// One of Herma's own moves that an undo undoes: a restore, or an undo of something chosen.
     Move,
     /// An undo of what was newest, or a redo.
     Shift,

@@ -83,7 +83,7 @@ impl<'d> Temp<'d> {
         self.file.write_all_at(bytes, offset).map_err(|e| self.error("write", e))
     }
 
-    /// Takes back everything from `length` on; the next bytes are appended there.
+    /// Undoes everything from `length` on; the next bytes are appended there.
     pub fn cut(&mut self, length: u64) -> Result<()> {
         self.file
             .set_len(length)

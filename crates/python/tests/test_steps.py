@@ -250,7 +250,7 @@ def test_a_restore_keeps_what_a_person_edited_unless_all_is_asked_for(project, r
     assert (root / "b.txt").read_text() == "b\n"
 
 
-def test_single_steps_are_taken_back_out_of_the_present(project, root):
+def test_single_steps_are_undone_out_of_the_present(project, root):
     with project.step(tool="edit") as first:
         (root / "a.txt").write_text("agent\n")
     with project.step(tool="edit"):

@@ -4,7 +4,7 @@
 //! of a run are decided against the same state, and then made together: first everything leaves its old
 //! place, then everything takes its new one. What finds its new place taken stays where it was.
 //!
-//! A file is taken back as a whole or left alone as a whole, in every run: see [`super::reverse`].
+//! A file is undone as a whole or left alone as a whole, in every run: see [`super::reverse`].
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! The rule for one file, link or nested repository: three entries in, one out.
 //!
 //! What only one side changed is taken from that side. Content and permissions are merged separately,
-//! so that a step's edit can be taken back from a file somebody made executable since.
+//! so that a step's edit can be undone from a file somebody made executable since.
 
 use std::sync::Arc;
 

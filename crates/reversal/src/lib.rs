@@ -1,9 +1,9 @@
-//! Takes steps back out of the present, keeping what came after them.
+//! Takes steps out of the present, keeping what came after them.
 //!
 //! A step changed the project from one state to another. Undoing it when it is not the last one means to
-//! take that difference back out of what the project is *now*: a merge of three states, in which the
+//! take that difference out of what the project is *now*: a merge of three states, in which the
 //! state after the step is the base, the present is our side and the state before the step is theirs.
-//! Steps that follow each other are one [`Run`]; several runs are taken back one after the other, the
+//! Steps that follow each other are one [`Run`]; several runs are undone one after the other, the
 //! newest first.
 //!
 //! * `entries`: the rule for one file, link or nested repository
@@ -55,7 +55,7 @@ use herma_worktree::reason::Reason;
 pub use view::StateView;
 pub use write::write_state;
 
-/// A stretch of the timeline that is to be taken back as one.
+/// A stretch of the timeline that is to be undone as one.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// The state before it.
@@ -67,14 +67,14 @@ pub struct Run<'a> {
 /// What to do where a step and something after it changed the same thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conflicts {
-    /// Leave the file as it is, whatever else was to be taken back in it, and say so.
+    /// Leave the file as it is, whatever else was to be undone in it, and say so.
     #[default]
     Leave,
-    /// Take back what can be, and leave the lines in conflict as they are.
+    /// Undo what can be, and leave the lines in conflict as they are.
     Ours,
-    /// Take back everything, over what came after.
+    /// Undo everything, over what came after.
     Theirs,
-    /// Take back what can be, and write both versions of the lines in conflict between markers. What
+    /// Undo what can be, and write both versions of the lines in conflict between markers. What
     /// has no lines is left as it is.
     Markers,
 }
@@ -90,11 +90,11 @@ impl Conflicts {
     }
 }
 
-/// What is to be taken back.
+/// What is to be undone.
 pub struct Request<'a> {
     /// The project as it is.
     pub present: StateView<'a>,
-    /// What is taken back, newest first.
+    /// What is undone, newest first.
     pub runs: &'a [Run<'a>],
     /// Only these files and directories are changed; empty means all.
     pub scope: &'a [RelPath],
@@ -115,7 +115,7 @@ pub struct Reversed {
     pub kept: Vec<(RelPath, Reason)>,
     /// The places of everything that is left alone, then or now, each with the path under which `conflicts` or `kept` says why.
     pub left: BTreeMap<RelPath, RelPath>,
-    /// Files that have something taken back beside something that stays.
+    /// Files that have something undone beside something that stays.
     pub merged: Vec<RelPath>,
     /// Files that move: where they are now, and where they will be.
     pub renamed: Vec<(RelPath, RelPath)>,
@@ -207,9 +207,9 @@ pub enum ConflictWhy {
 pub enum Decided {
     /// It is as it was.
     Left,
-    /// What came later stays, what does not touch it is taken back.
+    /// What came later stays, what does not touch it is undone.
     Ours,
-    /// It is taken back.
+    /// It is undone.
     Theirs,
     /// Both versions are in the file, between markers.
     Markers,
@@ -222,10 +222,10 @@ enum Direction {
     Forward,
 }
 
-/// Takes runs back out of the present.
+/// Takes runs out of the present.
 ///
-/// Where nobody decided about conflicts, a file is taken back as a whole or left alone as a whole: one that one run cannot be
-/// taken back from is left alone in all of them. So what is found to be left alone is known from the beginning the next time,
+/// Where nobody decided about conflicts, a file is undone as a whole or left alone as a whole: one that one run cannot be
+/// undone from is left alone in all of them. So what is found to be left alone is known from the beginning the next time,
 /// until nothing more is found.
 pub fn reverse(request: &Request<'_>) -> Result<Reversed, DiffError> {
     let mut left = LeftAlone::default();

@@ -265,7 +265,7 @@ mod tests {
     use super::super::testing::{Undo, World};
 
     #[test]
-    fn a_thousand_levels_made_and_taken_back_do_not_overflow_the_stack() {
+    fn a_thousand_levels_made_and_undone_do_not_overflow_the_stack() {
         let deep = "d/".repeat(1000) + "f";
         let from = World::new().file("other", "1\n");
         let to = from.clone().file(&deep, "2\n");

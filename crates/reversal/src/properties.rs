@@ -1,4 +1,4 @@
-//! Random projects and random edits: whatever part of an agent's steps is taken back, in whatever
+//! Random projects and random edits: whatever part of an agent's steps is undone, in whatever
 //! portions, the result is the project in which the rest was done and that part never was.
 //!
 //! Each edit has a number and touches only what belongs to this number: lines of shared files, or files
@@ -20,9 +20,9 @@ struct Edit {
     by_agent: bool,
     /// Does a new step begin with it, even after one of the same author?
     begins_step: bool,
-    /// Is the step to be taken back? The first edit of a step decides.
+    /// Is the step to be undone? The first edit of a step decides.
     chosen: bool,
-    /// Is the step taken back together with the one before it, if that is taken back and by the agent?
+    /// Is the step undone together with the one before it, if that is undone and by the agent?
     joined: bool,
 }
 
@@ -103,7 +103,7 @@ fn worlds(edits: &[Edit]) -> Vec<World> {
     worlds
 }
 
-/// The stretches to be taken back, as positions in the list of worlds, oldest first.
+/// The stretches to be undone, as positions in the list of worlds, oldest first.
 fn runs(edits: &[Edit]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     let mut chosen = false;
@@ -122,7 +122,7 @@ fn runs(edits: &[Edit]) -> Vec<(usize, usize)> {
     runs
 }
 
-fn take_back(worlds: &[World], runs: &[(usize, usize)], present: &World) -> (World, Reversed) {
+fn undo_steps(worlds: &[World], runs: &[(usize, usize)], present: &World) -> (World, Reversed) {
     let states: Vec<State> = worlds.iter().map(State::of).collect();
     let now = State::of(present);
     let runs = views(&states, runs.iter().rev());
@@ -188,7 +188,7 @@ proptest! {
         let expected = rest.fold(first(), |world, number| {
             edited(world, edits[number].kind, number)
         });
-        let (back, reversed) = take_back(&worlds, &runs, present);
+        let (back, reversed) = undo_steps(&worlds, &runs, present);
         prop_assert_eq!(&reversed.conflicts, &[]);
         prop_assert_eq!(&back, &expected);
 
@@ -204,7 +204,7 @@ proptest! {
         let worlds = worlds(&edits);
         let from = start.min(edits.len() - 1);
         let present = worlds.last().unwrap();
-        let (back, reversed) = take_back(&worlds, &[(from, edits.len())], present);
+        let (back, reversed) = undo_steps(&worlds, &[(from, edits.len())], present);
         prop_assert_eq!(&reversed.conflicts, &[]);
         prop_assert_eq!(&back, &worlds[from]);
     }

@@ -1,4 +1,4 @@
-//! Every rule, one by one: what a step did, what happened since, and what comes of taking the step back.
+//! Every rule, one by one: what a step did, what happened since, and what comes of undoing the step.
 
 use herma_diff::testing::numbered_lines;
 use herma_store::object::EntryMode;
@@ -21,14 +21,14 @@ fn conflict(at: &str, why: ConflictWhy, decided: Decided) -> Conflict {
     Conflict { path: path(at), why, decided }
 }
 
-/// Takes a step back; nothing may be in conflict.
+/// Undoes a step; nothing may be in conflict.
 fn clean(from: &World, to: &World, present: &World) -> World {
     let (world, reversed) = Undo::of(from, to, present).run();
     assert_eq!(reversed.conflicts, []);
     world
 }
 
-/// Takes a step back in every way. All but "theirs" must leave the project as it is; returns what
+/// Undoes a step in every way. All but "theirs" must leave the project as it is; returns what
 /// "theirs" makes of it.
 fn whole_conflict(from: &World, to: &World, present: &World, at: &str, why: &ConflictWhy) -> World {
     let mut theirs = None;
@@ -287,7 +287,7 @@ fn what_has_no_lines_is_in_no_conflict_where_only_one_side_changed_it() {
     // The step changed only who may execute it.
     let (from, to) = (file("a\0"), file("a\0").mode("f", 0o755));
     assert_eq!(clean(&from, &to, &file("c\0").mode("f", 0o755)), file("c\0"));
-    // Somebody has taken it back by hand.
+    // Somebody has undone it by hand.
     assert_eq!(clean(&file("a\0"), &file("b\0"), &file("a\0")), file("a\0"));
 }
 
@@ -326,7 +326,7 @@ fn what_a_state_says_nothing_about_is_kept() {
 }
 
 #[test]
-fn a_move_is_taken_back_with_what_was_edited_since() {
+fn a_move_is_undone_with_what_was_edited_since() {
     let from = World::new().file("old/a", lines(20)).file("old/b", "stays\n");
     let to = from.clone().rename("old/a", "new/a").mode("new", 0o700);
     let present = to.clone().file("new/a", lines(21));

@@ -256,7 +256,7 @@ impl State {
 
 pub(crate) const LABELS: Labels<'static> = Labels { ours: "now", theirs: "before" };
 
-/// What to take back, and how.
+/// What to undo, and how.
 pub(crate) struct Undo<'w> {
     pub(crate) present: &'w World,
     /// The states before and after each run, newest first.
@@ -285,7 +285,7 @@ impl<'w> Undo<'w> {
         self
     }
 
-    /// Takes it back. The objects written must be those of a save of the result.
+    /// Undoes it. The objects written must be those of a save of the result.
     pub(crate) fn run(&self) -> (World, Reversed) {
         let reversed = self.run_without_saving();
         let worlds = self.runs.iter().flat_map(|(from, to)| [*from, *to]);

@@ -32,7 +32,7 @@ impl Findings {
     }
 }
 
-/// Looks at steps, takes back the deletion, and then everything.
+/// Looks at steps, undoes the deletion, and then everything.
 pub fn check(stage: &Stage, scene: &Scene) -> Result<Findings> {
     let mut findings = Findings::default();
     let steps = check_steps(stage, scene, &mut findings)?;
@@ -96,7 +96,7 @@ fn is_deletion(step: &Value) -> bool {
     text(step, "command").contains("python3 -c")
 }
 
-/// Taking back the deletion brings its files back and leaves the rest of what the agent did.
+/// Undoing the deletion brings its files back and leaves the rest of what the agent did.
 fn check_undo(stage: &Stage, step: &Value, findings: &mut Findings) -> Result<()> {
     check_receipt(stage, text(step, "before"), findings)?;
     let number = step["number"].to_string();
@@ -154,7 +154,7 @@ pub fn check_restore_of_all(stage: &Stage, scenes: &[Scene]) -> Result<Findings>
     Ok(findings)
 }
 
-/// After an agent that let another one work: what that one did is a step, and can be taken back. Also says what the
+/// After an agent that let another one work: what that one did is a step, and can be undone. Also says what the
 /// step knows of itself: how it ended, and whether it is part of the step that let the other one work.
 pub fn check_delegation(stage: &Stage, scenes: &[Scene]) -> Result<(String, Findings)> {
     let answer = stage.sandbox.ask(&["steps", "--all"])?;

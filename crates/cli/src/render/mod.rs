@@ -1,7 +1,7 @@
 //! How the engine's answers are shown, to people and to programs.
 //!
 //! * [`json`], [`listing`], [`authors`], [`patch_lines`]: checkpoints, paths, authors and patches
-//! * [`restore_report`], [`take_back_report`], [`step_report`], [`outside_report`], [`told`]: what was done to files and conversations
+//! * [`restore_report`], [`undo_report`], [`step_report`], [`outside_report`], [`told`]: what was done to files and conversations
 //! * [`nearby`]: where checkpoints are that are not here
 //! * [`patch_choice`], [`hunk_choices`]: choosing hunk by hunk
 
@@ -15,6 +15,6 @@ pub(crate) mod patch_choice;
 pub(crate) mod patch_lines;
 pub(crate) mod restore_report;
 pub(crate) mod step_report;
-pub(crate) mod take_back_report;
 pub(crate) mod timeline;
 pub(crate) mod told;
+pub(crate) mod undo_report;

@@ -1,6 +1,6 @@
-//! Choosing what to take back, hunk by hunk, as `git add -p` does.
+//! Choosing what to undo, hunk by hunk, as `git add -p` does.
 
-use herma_core::{Preview, TakeBackPlan};
+use herma_core::{Preview, UndoPlan};
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::{hunks, is_binary};
 use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
@@ -12,11 +12,11 @@ use crate::here;
 use crate::terminal::Ui;
 
 const CONTEXT: usize = 3;
-/// Files above this are taken back whole or not at all.
+/// Files above this are undone whole or not at all.
 const MAX_FILE_BYTES: u64 = 32 << 20;
 
 const HELP: &str = "\
-y - take this back
+y - undo this
 n - leave this as it is
 q - leave this and everything after it as it is
 a - take this and everything after it in the file back
@@ -36,7 +36,7 @@ enum Decision {
 }
 
 /// Asks about everything a plan would change, and leaves in it what was said yes to.
-pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut TakeBackPlan) -> Result<()> {
+pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut UndoPlan) -> Result<()> {
     let mut quit = false;
     for path in &preview.modes {
         let question = format!("Undo permissions or directory {}", here::path(path));
@@ -56,12 +56,7 @@ pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut TakeBackPlan) -> Res
 }
 
 /// Asks about something that has no parts; was it the last question?
-fn whole(
-    ui: &Ui,
-    plan: &mut TakeBackPlan,
-    question: &str,
-    path: &herma_core::RelPath,
-) -> Result<bool> {
+fn whole(ui: &Ui, plan: &mut UndoPlan, question: &str, path: &herma_core::RelPath) -> Result<bool> {
     loop {
         let answer = ui.ask_for_word(&format!("{question} [y,n,q,?]? "))?;
         match answer.as_deref() {
@@ -79,12 +74,7 @@ fn whole(
     }
 }
 
-fn one_file(
-    ui: &Ui,
-    preview: &Preview,
-    plan: &mut TakeBackPlan,
-    change: &Change,
-) -> Result<Decision> {
+fn one_file(ui: &Ui, preview: &Preview, plan: &mut UndoPlan, change: &Change) -> Result<Decision> {
     let quit_or = |quit: bool| if quit { Decision::Quit } else { Decision::Done };
     let Some((old, new)) = texts(preview, change)? else {
         show(ui, preview, change)?;

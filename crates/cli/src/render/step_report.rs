@@ -93,7 +93,7 @@ pub(crate) fn look_up(project: &Project, id: StepId) -> Result<ListedStep> {
     Ok(found.ok_or(herma_core::Error::NoSuchStep(which))?)
 }
 
-/// Says what a step that has ended changed, and how to take it back.
+/// Says what a step that has ended changed, and how to undo it.
 pub(crate) fn tell(ui: &Ui, listed: &ListedStep) {
     let number = listed.step.id();
     // Nobody needs the handle of a command that was run and is over.
@@ -158,7 +158,7 @@ fn why_unknown(listed: &ListedStep) -> &'static str {
     }
 }
 
-/// Says what nobody will be able to take back.
+/// Says what nobody will be able to undo.
 fn warn_of_outside(ui: &Ui, outside: &[String]) {
     for words in outside {
         ui.warning(words);

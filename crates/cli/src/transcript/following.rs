@@ -189,7 +189,7 @@ impl<'e> Following<'e> {
         Ok(Arrival { at: None, left: Some(saved.checkpoint.id.to_hex()), alone: true })
     }
 
-    /// Takes back a rewind, or repeats one, beside which no file had to change: there is no restore to undo
+    /// Undoes a rewind, or repeats one, beside which no file had to change: there is no restore to undo
     /// or redo. `None` if that is not what happened last.
     pub(crate) fn alone(&mut self, aim: &Aim) -> Result<Option<Told>> {
         let Some(ends) = &self.ends else { return Ok(None) };

@@ -31,7 +31,7 @@ impl Conversation {
     }
 
     /// The conversation of a checkpoint; refused, before anything is changed, if the checkpoint does not say
-    /// how far it had come, or if it cannot be taken back to there.
+    /// how far it had come, or if it cannot be undone to there.
     pub(crate) fn of(env: &CommandEnv, checkpoint: &Checkpoint) -> Result<Self> {
         let refused = |what: &str| {
             CommandError::usage(what)

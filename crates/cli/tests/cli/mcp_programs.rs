@@ -119,7 +119,7 @@ fn lists_come_in_pages() {
 }
 
 #[test]
-fn steps_and_turns_are_recorded_and_taken_back() {
+fn steps_and_turns_are_recorded_and_undone() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     let server = Server::start(&env);
@@ -145,7 +145,7 @@ fn steps_and_turns_are_recorded_and_taken_back() {
     assert_eq!(client.tool("herma_turn_end", json!({"session": "s-1"}))["turn"]["over"], true);
     project.write("by_hand.txt", "mine\n");
     let undone = client.tool("herma_undo", json!({"steps": [2]}));
-    assert_eq!(undone["schema"], "herma.take-back/3");
+    assert_eq!(undone["schema"], "herma.undo/3");
     assert_eq!(project.read("a.txt"), "one\n");
     assert!(project.exists("by_hand.txt"), "a person's file stays");
     let changed = client.tool("herma_diff", json!({"session": "s-1"}));

@@ -186,7 +186,7 @@ fn whoever_names_a_directory_is_told_which_of_their_edits_are_overwritten() {
     assert_eq!(project.read("d/a") + &project.read("d/c"), "mine\nnot saved\n");
     project.run(["undo", "2", "d/b"]).success();
     let list = project.run(["list"]).success();
-    assert!(list.text().contains("undid a part of 2"), "{list}");
+    assert!(list.text().contains("undid 2"), "all that 2 changed: {list}");
     let undone = project.run(["undo", "3", "--dry-run"]).success();
     assert!(undone.error_text().contains("Undoing your edit 3 would change"), "{undone}");
     let json = super::json(&project.run(["restore", "1", "d", "--json"]).success());

@@ -7,7 +7,7 @@ use super::{json, test_env};
 use herma_testkit::Bounded;
 
 #[test]
-fn a_command_is_a_step_that_says_what_it_changed_and_how_to_take_it_back() {
+fn a_command_is_a_step_that_says_what_it_changed_and_how_to_undo_it() {
     let env = test_env();
     let project = env.work_dir("project").files([("a.txt", "one\n")]);
     let script = "echo two >> a.txt; echo new > b.txt; echo said";

@@ -3,7 +3,7 @@
 use herma_testkit::TestEnv;
 use herma_testkit::env::WorkDir;
 
-use super::take_back::step;
+use super::undo_steps::step;
 use super::{json, test_env};
 
 fn ask(project: &WorkDir<'_>, text: &str) -> herma_testkit::Output {
@@ -127,7 +127,7 @@ fn a_preview_counts_and_shows_the_beginning() {
 }
 
 #[test]
-fn a_restore_says_how_to_take_it_back() {
+fn a_restore_says_how_to_undo_it() {
     let env = test_env();
     let project = saved_twice(&env);
     let changed = project.tree();

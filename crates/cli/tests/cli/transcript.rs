@@ -278,10 +278,10 @@ fn what_was_edited_by_hand_stays_when_the_conversation_goes_back() {
     project.run(["step", "end", handle.as_str().unwrap()]).success();
     project.write("a.txt", "by hand\n");
     let back = json(&project.run([&REWIND[..], &["--json"]].concat()).success());
-    assert_eq!(back["schema"], "herma.take-back/3", "{back}");
+    assert_eq!(back["schema"], "herma.undo/3", "{back}");
     assert_eq!(back["transcript"]["messages_cut"], 3, "{back}");
     assert!(!project.path().join("by-agent.txt").exists());
-    // Nothing is left to take back; the conversation goes back alone, and comes back alone.
+    // Nothing is left to undo; the conversation goes back alone, and comes back alone.
     say(&home, 1);
     let again = json(&project.run([&REWIND[..], &["--json"]].concat()).success());
     assert_eq!(again["transcript"]["messages_cut"], 1, "{again}");

@@ -35,7 +35,7 @@ fn outcome(answer: &Value) -> &str {
     if let Some(message) = answer["error"]["message"].as_str() {
         return refusal(message);
     }
-    if answer["schema"] != "herma.take-back/3" {
+    if answer["schema"] != "herma.undo/3" {
         return "undone";
     }
     let outcomes = answer["outcomes"].as_array().expect("a list");

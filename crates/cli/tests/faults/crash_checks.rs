@@ -136,7 +136,7 @@ fn check_restores(scene: &Scene, open: &Project, checkpoint: &Checkpoint, tree: 
 /// The project is at one end, at the other, or known to be in between; then both ways are open.
 fn check_restore(scene: &Scene, open: &Project, transaction: Transaction, cut: Cut) -> Checked {
     let (from, to) = ((transaction.from)(), (transaction.to)());
-    let (end, other_end) = if transaction.is_taken_back { (&from, &to) } else { (&to, &from) };
+    let (end, other_end) = if transaction.is_undone { (&from, &to) } else { (&to, &from) };
     let (now, temporary) = without_temporary(scene.project().tree());
     let then = |done: Result<(), Error>, expected: &Tree, what: &str| {
         works(what, done)?;

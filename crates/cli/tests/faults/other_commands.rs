@@ -79,7 +79,7 @@ fn the_beginning_of_a_step() {
         let number = end_step(&scene.project(), &handle);
         assert!(given.iter().all(|other| other.to_string() != number), "a number of its own");
         scene.project().run(["undo", &number]).success();
-        assert_same(&second(), &scene.project().tree(), "only the step is taken back");
+        assert_same(&second(), &scene.project().tree(), "only the step is undone");
         true
     });
 }
@@ -112,7 +112,7 @@ fn the_end_of_a_step() {
         let number = listed["steps"][0]["number"].as_u64().expect("it has a number by now");
         assert!(numbers_given(&scene.project()).contains(&number), "of a checkpoint: {number}");
         scene.project().run(["undo", &number.to_string()]).success();
-        assert_same(&first(), &scene.project().tree(), "taken back");
+        assert_same(&first(), &scene.project().tree(), "undone");
         true
     });
 }

@@ -32,7 +32,9 @@ impl Nobody {
         let directory = tempfile::tempdir().unwrap();
         chmod(directory.path(), 0o755);
         let program = directory.path().join("herma");
-        std::fs::copy(env!("CARGO_BIN_EXE_herma"), &program).unwrap();
+        // Not by this process: while another test forks, its child would hold it open for writing, and nobody could start it.
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_herma")).arg(&program).status();
+        assert!(copied.unwrap().success());
         Some(Self { env: TestEnv::with_program(program), _program: directory, is_root })
     }
 

@@ -41,8 +41,8 @@ pub(super) type State = fn() -> Tree;
 pub(super) struct Transaction {
     pub(super) from: State,
     pub(super) to: State,
-    /// Does the command take it back, rather than bring it to its end?
-    pub(super) is_taken_back: bool,
+    /// Does the command undo it, rather than bring it to its end?
+    pub(super) is_undone: bool,
     /// The command that goes to the other end when it is over.
     pub(super) other_way: &'static str,
 }

@@ -2,7 +2,7 @@
 //! Herma shares with Hermes.
 //!
 //! A file has its old bytes or its new ones, everything else is as it was, and the next run finishes what was
-//! begun and leaves nothing beside it; or the opposite command takes it back.
+//! begun and leaves nothing beside it; or the opposite command undoes it.
 
 use std::fs;
 
@@ -46,12 +46,12 @@ fn without_temporary(mut tree: Tree) -> (Tree, usize) {
     (tree, temporary)
 }
 
-/// A command, and the one that takes back what it does.
+/// A command, and the one that undoes what it does.
 struct Edit<'e> {
     env: &'e TestEnv,
     args: &'e [&'e str],
     back: Option<&'e [&'e str]>,
-    /// Everything before the command, after it, and after it was taken back.
+    /// Everything before the command, after it, and after it was undone.
     before: Tree,
     after: Tree,
     undone: Tree,
@@ -98,7 +98,7 @@ impl<'e> Edit<'e> {
             return;
         };
         self.run(back);
-        assert_same(&self.undone, &self.all(), "run once more and taken back");
+        assert_same(&self.undone, &self.all(), "run once more and undone");
         copy(stash.path(), self.env.root());
         self.run(back);
         let users = |mut tree: Tree| {
@@ -106,7 +106,7 @@ impl<'e> Edit<'e> {
             tree
         };
         let now = self.all();
-        assert_same(&users(self.undone.clone()), &users(now.clone()), "taken back at once");
+        assert_same(&users(self.undone.clone()), &users(now.clone()), "undone at once");
         assert_eq!(without_temporary(now).1, 0, "temporary files stay");
     }
 

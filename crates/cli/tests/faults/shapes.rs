@@ -285,8 +285,8 @@ impl Shape {
     }
 
     /// The way from the unsaved changes to the first state.
-    fn back(self, is_taken_back: bool, other_way: &'static str) -> Transaction {
-        Transaction { from: self.third, to: self.first, is_taken_back, other_way }
+    fn back(self, is_undone: bool, other_way: &'static str) -> Transaction {
+        Transaction { from: self.third, to: self.first, is_undone, other_way }
     }
 
     /// A move of the project, over changes that were not saved.

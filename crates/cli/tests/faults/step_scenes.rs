@@ -1,4 +1,4 @@
-//! Scenes with steps: what an agent did is taken back, and what a person did meanwhile stays.
+//! Scenes with steps: what an agent did is undone, and what a person did meanwhile stays.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use herma_core::error::Error;
 use herma_core::steps::{StepChoice, StepId, StepKind, StepStart};
 use herma_core::types::clock::{FixedClock, Timestamp};
 use herma_core::{
-    Clock, Engine, EngineOptions, Project, RelPath, Settings, Spec, TakeBack, WhichStep,
+    Clock, Engine, EngineOptions, Project, RelPath, Settings, Spec, UndoSteps, WhichStep,
 };
 use herma_testkit::tree::assert_same;
 use herma_testkit::{Node, Tree, WorkDir};
@@ -59,7 +59,7 @@ fn work(home: &Path, project: &WorkDir<'_>, after: &Tree) {
 
 impl Scene {
     fn with_step(args: &[&str], from: fn() -> Tree, to: fn() -> Tree) -> Self {
-        let transaction = Transaction { from, to, is_taken_back: false, other_way: "undo" };
+        let transaction = Transaction { from, to, is_undone: false, other_way: "undo" };
         let action = Action::Restore(transaction);
         let prepare = |project: &WorkDir<'_>, home: &Path| work(home, project, &from());
         let mut scene = Self::prepared(&[first()], &first(), prepare, args, action);
@@ -105,13 +105,13 @@ pub(super) fn check_step(scene: &Scene) {
         return;
     };
     let project = scene.project();
-    let asked = TakeBack {
+    let asked = UndoSteps {
         steps: StepChoice { ids: vec![StepId::Number(2)], ..StepChoice::default() },
-        ..TakeBack::default()
+        ..UndoSteps::default()
     };
     let engine = engine(&scene.env.home());
     let open = engine.project(project.path()).expect("a project");
-    let plan = || open.plan_take_back(&asked, &NoProgress);
+    let plan = || open.plan_undo_steps(&asked, &NoProgress);
     let stash = scene.stash();
     if scene.is_interrupted() {
         let refused = plan();
@@ -131,18 +131,18 @@ pub(super) fn check_step(scene: &Scene) {
     assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![StepId::Number(2)], Vec::new()));
     scene.run_again().success();
     let to = (transaction.to)();
-    assert_same(&to, &project.tree(), "taken back, then done after all");
+    assert_same(&to, &project.tree(), "undone, then done after all");
     scene.reset_to(&stash);
 }
 
-/// What a restore did, or took back, is never taken for what a person did.
+/// What a restore did, or undid, is never taken for what a person did.
 fn assert_no_move_is_a_persons(scene: &Scene, open: &Project) {
     let start = Spec::parse("start").expect("a name");
-    let asked = TakeBack {
+    let asked = UndoSteps {
         since: Some(open.find(&start).expect("the first checkpoint")),
-        ..TakeBack::default()
+        ..UndoSteps::default()
     };
-    let plan = open.plan_take_back(&asked, &NoProgress);
+    let plan = open.plan_undo_steps(&asked, &NoProgress);
     let by_hand = plan.expect("a plan").by_hand;
     let edited = ["b.txt", "by-hand.txt"];
     let is_edit = |path: &RelPath| edited.contains(&path.to_string().as_str());

@@ -208,7 +208,7 @@ fn check_save(scene: &Scene, outcome: &Outcome, succeeded: bool) {
 /// The project is at one end, at the other, or known to be in between; then both ways are open.
 fn check_restore(scene: &Scene, outcome: &Outcome, succeeded: bool, transaction: Transaction) {
     let (from, to) = ((transaction.from)(), (transaction.to)());
-    let (end, other_end) = if transaction.is_taken_back { (&from, &to) } else { (&to, &from) };
+    let (end, other_end) = if transaction.is_undone { (&from, &to) } else { (&to, &from) };
     let (now, temporary) = without_temporary(scene.project().tree());
     let interrupted = scene.is_interrupted();
     if succeeded {
@@ -224,12 +224,12 @@ fn check_restore(scene: &Scene, outcome: &Outcome, succeeded: bool, transaction:
     };
     if interrupted {
         then(&["restore", "--continue"], &to, "finished");
-        let back = if transaction.is_taken_back { "undo" } else { transaction.other_way };
+        let back = if transaction.is_undone { "undo" } else { transaction.other_way };
         then(&[back], &from, "finished, then back");
         scene.reset_to(&stash);
         then(&["undo"], &from, "reversed");
         then(&["redo"], &to, "reversed, then redone");
-        // It was made as what it was: an undo that is made after all is one that a redo takes back.
+        // It was made as what it was: an undo that is made after all is one that a redo undoes.
         then(&[back], &from, "reversed, redone, then back");
         scene.reset_to(&stash);
         return;

@@ -1,4 +1,4 @@
-//! Could a command be taken back? Looks at the project as a save would, and writes nothing.
+//! Could a command be undone? Looks at the project as a save would, and writes nothing.
 
 use std::os::unix::ffi::OsStrExt;
 

@@ -1,4 +1,4 @@
-//! Could Herma take this command back? The answer, before the command runs.
+//! Could Herma undo this command? The answer, before the command runs.
 //!
 //! What a command does to which path is read from the command line (`herma_shell`), and every such path is looked up
 //! by the rules a save would apply (`present`, `effects`, `answer`). Nothing is run and nothing is written. What cannot
@@ -36,7 +36,7 @@ use herma_store::RelPath;
 use herma_worktree::reason::Reason;
 pub(crate) use present::PresentFiles;
 
-/// Can the command be taken back?
+/// Can the command be undone?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
     /// Everything it can change is covered.

@@ -36,7 +36,7 @@ pub struct Journal {
     pub by: Move,
     /// Where they stood before it.
     pub undo: UndoRecord,
-    /// Which steps it takes back, if it is about steps.
+    /// Which steps it undoes, if it is about steps.
     #[serde(default)]
     pub undid: Option<Undid>,
 }

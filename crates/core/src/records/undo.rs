@@ -14,7 +14,7 @@ use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::records::step::{TakeBackAs, Undid};
+use crate::records::step::{Undid, UndoneAs};
 use crate::records::{Version, encode, read_record};
 use crate::types::asked::RestoreOptions;
 
@@ -63,15 +63,15 @@ pub struct Reversed {
     pub(crate) options: RestoreOptions,
     /// What it was.
     pub(crate) by: Move,
-    /// Which steps it took back, if it was about steps.
+    /// Which steps it undid, if it was about steps.
     pub(crate) undid: Option<Undid>,
 }
 
 impl Reversed {
-    /// Is it an undo that a redo would take back?
+    /// Is it an undo that a redo would undo?
     pub fn is_undo(&self) -> bool {
         let how = self.undid.as_ref().map(|undid| undid.how);
-        self.by == Move::Undo || how == Some(TakeBackAs::Last)
+        self.by == Move::Undo || how == Some(UndoneAs::Last)
     }
 }
 
@@ -128,7 +128,7 @@ impl UndoRecord {
         self.moved_to(before, target, result)
     }
 
-    /// The record after an interrupted move from `before` was taken back: everything is as before it, and redo does what
+    /// The record after an interrupted move from `before` was undone: everything is as before it, and redo does what
     /// it set out to do.
     #[must_use]
     pub(crate) fn reversed(mut self, before: ObjectId, moved: Reversed, result: StateIds) -> Self {

@@ -47,7 +47,7 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// What steps changed since that no checkpoint holds, and so is not brought back.
     pub outside: Vec<OutsideOfStep>,
-    /// The last step, if what an undo takes back is older: nothing is known to have changed in it.
+    /// The last step, if what an undo undoes is older: nothing is known to have changed in it.
     pub passed: Option<OutsideOfStep>,
 }
 

@@ -60,11 +60,11 @@ pub struct Restored {
 
 /// What a restore is for.
 pub(crate) enum Task {
-    /// It is one of its own; an undo or redo may say which move it takes back.
+    /// It is one of its own; an undo or redo may say which move it undoes.
     New(Move, Option<Undid>),
     /// It finishes one that was interrupted.
     Finish(Journal),
-    /// It takes back one that was interrupted.
+    /// It undoes one that was interrupted.
     Reverse(Journal),
 }
 
@@ -285,7 +285,7 @@ fn name_lost_identity(plan: &mut Plan, seen: &StatCache, with_identity: &BTreeSe
     plan.kept.sort_unstable();
 }
 
-/// How the save before a restore, or before steps are taken back, is asked for.
+/// How the save before a restore, or before steps are undone, is asked for.
 pub(crate) fn before(what: &str) -> SaveOptions {
     SaveOptions {
         reason: format!("pre-rollback snapshot ({what})").into(),

@@ -19,6 +19,5 @@ pub use choose::{StepChoice, TurnChoice};
 
 pub use crate::records::step::marks::Turn;
 pub use crate::records::step::{
-    Doubt, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs, Undid,
-    outside,
+    Doubt, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, Undid, UndoneAs, outside,
 };

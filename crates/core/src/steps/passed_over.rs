@@ -63,7 +63,7 @@ impl Operation<'_> {
         Ok(later.filter_map(|step| OutsideOfStep::of(step, paths)).collect())
     }
 
-    /// What an undo that goes to this checkpoint passes over and does not take back: the steps since the last move.
+    /// What an undo that goes to this checkpoint passes over and does not undo: the steps since the last move.
     pub(crate) fn outside_of_undo(&self, target: &Checkpoint) -> Result<Vec<OutsideOfStep>> {
         let steps = self.all_steps()?;
         let since = steps.iter().rposition(|step| step.kind.is_move());

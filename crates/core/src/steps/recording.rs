@@ -20,7 +20,7 @@ use crate::records::step::log::StepLog;
 use crate::records::step::marks::{Marks, Turn};
 use crate::records::step::outside::Sighting;
 use crate::records::step::{
-    Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, TakeBackAs,
+    Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
 };
 use crate::records::undo::Move;
 use crate::restore::arrival::Arrived;
@@ -179,7 +179,7 @@ impl Operation<'_> {
 
     fn write_end(&self, log: &mut StepLog, mut step: Step, end: StepEnd) -> Result<Step> {
         step.end = end;
-        // Whoever takes back one that nobody ended has to know all that was there.
+        // Whoever undoes one that nobody ended has to know all that was there.
         if !matches!(end, StepEnd::Unknown(_)) {
             step.watched = Sighting::default();
         }
@@ -372,9 +372,9 @@ fn kind_of(journal: &Journal) -> StepKind {
     let how = journal.undid.as_ref().map(|undid| undid.how);
     match journal.by {
         Move::Restore => match how {
-            Some(TakeBackAs::Chosen | TakeBackAs::Last) => StepKind::Undo,
-            Some(TakeBackAs::Redo) => StepKind::Redo,
-            Some(TakeBackAs::Restore) | None => StepKind::Restore,
+            Some(UndoneAs::Chosen | UndoneAs::Last) => StepKind::Undo,
+            Some(UndoneAs::Redo) => StepKind::Redo,
+            Some(UndoneAs::Restore) | None => StepKind::Restore,
         },
         Move::Undo => StepKind::Undo,
         Move::Redo => StepKind::Redo,

@@ -1,4 +1,4 @@
-//! The stretches of a timeline, sorted: what is taken back, what stays, and whose it is.
+//! The stretches of a timeline, sorted: what is undone, what stays, and whose it is.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::timeline::states::Belongs;
 /// The stretches since some point, by whose they are.
 #[derive(Default)]
 pub(crate) struct Sorted {
-    /// What is taken back: pairs of points, oldest first.
+    /// What is undone: pairs of points, oldest first.
     pub(crate) runs: Vec<(usize, usize)>,
     /// What is not, and whose it is.
     pub(crate) others: Vec<(usize, Belongs)>,

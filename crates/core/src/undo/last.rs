@@ -8,11 +8,11 @@ use herma_store::{ObjectId, RelPath};
 
 use crate::engine::operation::Operation;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, Step, StepId, TakeBackAs, Undid};
+use crate::records::step::{Doubt, Step, StepId, Undid, UndoneAs};
 use crate::records::undo::{Move, Reversed};
 use crate::steps::StepChoice;
 use crate::types::checkpoint::Origin;
-use crate::undo::plan::{TakeBack, TakeBackPlan};
+use crate::undo::plan::{UndoPlan, UndoSteps};
 use crate::undo::steps::Looked;
 use crate::undo::units::{Marks, Unit};
 use crate::undo::{Standing, Undone};
@@ -38,16 +38,16 @@ pub struct UndoLast {
 /// What an undo or redo would do.
 #[derive(Clone, Debug)]
 pub enum NextMove {
-    /// It takes steps back.
+    /// It undoes steps.
     Steps(Box<PlannedUndo>),
     /// It goes to the state before, or forward again: where no steps are known, where a restore was interrupted, and where the last
-    /// move is taken back before anything else happened.
+    /// move is undone before anything else happened.
     States(Move, Option<Box<JustMoved>>),
     /// It makes a move after all that was interrupted and reversed.
     Again(Box<Reversed>),
 }
 
-/// One of Herma's own moves that is taken back while the project is just as it left it.
+/// One of Herma's own moves that is undone while the project is just as it left it.
 #[derive(Clone, Debug)]
 pub struct JustMoved {
     /// The move.
@@ -57,13 +57,13 @@ pub struct JustMoved {
     undid: Undid,
 }
 
-/// What an undo would take back, and how.
+/// What an undo would undo, and how.
 #[derive(Clone, Debug)]
 pub struct PlannedUndo {
-    /// What it takes back, or brings back.
+    /// What it undoes, or brings back.
     pub unit: Unit,
     /// What that would do.
-    pub plan: TakeBackPlan,
+    pub plan: UndoPlan,
     /// Why a person should be asked first.
     pub doubt: Option<UndoDoubt>,
 }
@@ -138,16 +138,16 @@ impl Operation<'_> {
             vec![all]
         };
         for handles in choices.into_iter().filter(|handles| !handles.is_empty()) {
-            let asked_of = TakeBack {
+            let asked_of = UndoSteps {
                 steps: chosen(handles),
                 paths: asked.paths.clone(),
-                how: TakeBackAs::Last,
+                how: UndoneAs::Last,
                 conflicts: asked.conflicts,
-                ..TakeBack::default()
+                ..UndoSteps::default()
             };
             let looked = self.look_for(&asked_of)?;
             if asked.paths.is_empty()
-                && let Some(undid) = self.just_moved(&unit, TakeBackAs::Last, &looked)?
+                && let Some(undid) = self.just_moved(&unit, UndoneAs::Last, &looked)?
             {
                 let doubt = self.doubt_about(&unit)?;
                 let just = JustMoved { unit, doubt, undid };
@@ -185,9 +185,9 @@ impl Operation<'_> {
         };
         let unit = marks.unit(steps.into_iter().filter(|step| step.handle == undo).collect());
         let asked =
-            TakeBack { steps: chosen(vec![undo]), how: TakeBackAs::Redo, ..TakeBack::default() };
+            UndoSteps { steps: chosen(vec![undo]), how: UndoneAs::Redo, ..UndoSteps::default() };
         let looked = self.look_for(&asked)?;
-        if let Some(undid) = self.just_moved(&unit, TakeBackAs::Redo, &looked)? {
+        if let Some(undid) = self.just_moved(&unit, UndoneAs::Redo, &looked)? {
             return along_states(Some(Box::new(JustMoved { unit, doubt: None, undid })));
         }
         let taken = unit.steps.iter().filter_map(|step| step.undid.as_ref());
@@ -205,7 +205,7 @@ impl Operation<'_> {
             NextMove::States(by, just) => self.make_move(by, just.map(|just| just.undid)),
             NextMove::Again(moved) => self.make_again(&moved),
             NextMove::Steps(planned) => {
-                let taken = self.take_back_as_planned(planned.plan.clone())?;
+                let taken = self.undo_as_planned(planned.plan.clone())?;
                 Ok(Undone::Steps(planned, Some(Box::new(taken))))
             }
         }
@@ -213,17 +213,12 @@ impl Operation<'_> {
 
     /// Is this one of Herma's own moves, and the project just as it left it, or as a redo of it did? Then all that it did is
     /// gone back along the states, with the conversation that followed it.
-    fn just_moved(
-        &self,
-        unit: &Unit,
-        how: TakeBackAs,
-        looked: &Looked<'_>,
-    ) -> Result<Option<Undid>> {
+    fn just_moved(&self, unit: &Unit, how: UndoneAs, looked: &Looked<'_>) -> Result<Option<Undid>> {
         let [step] = &unit.steps[..] else { return Ok(None) };
         if !step.kind.is_move() || self.last_done()? != Some(step.handle) {
             return Ok(None);
         }
-        let by = if how == TakeBackAs::Redo { Move::Redo } else { Move::Undo };
+        let by = if how == UndoneAs::Redo { Move::Redo } else { Move::Undo };
         let standing = self.standing(&looked.history, &looked.present)?;
         // A state may have several checkpoints: each move has one of its own.
         let state = |id: ObjectId| self.state_of_checkpoint(&id);
@@ -239,13 +234,13 @@ impl Operation<'_> {
     fn last_done(&self) -> Result<Option<i64>> {
         let log = self.step_log()?;
         let mut last = log.newest(|step| !step.is_idle())?;
-        let only = |step: &Step, as_asked: TakeBackAs| {
+        let only = |step: &Step, as_asked: UndoneAs| {
             let undid = step.undid.as_ref().filter(|undid| undid.how == as_asked)?;
             <[i64; 1]>::try_from(&undid.steps[..]).ok().map(|[only]| only)
         };
-        while let Some(undo) = last.as_ref().and_then(|redo| only(redo, TakeBackAs::Redo)) {
+        while let Some(undo) = last.as_ref().and_then(|redo| only(redo, UndoneAs::Redo)) {
             let undo = log.newest(|step| step.handle == undo)?;
-            let undone = undo.and_then(|undo| only(&undo, TakeBackAs::Last));
+            let undone = undo.and_then(|undo| only(&undo, UndoneAs::Last));
             last = log.newest(|step| Some(step.handle) == undone)?;
         }
         Ok(last.map(|last| last.handle))
@@ -276,7 +271,7 @@ impl Operation<'_> {
         Marks::after(steps, &place_of, self.clock().now().seconds)
     }
 
-    /// Would a person be surprised that this is what an undo takes back?
+    /// Would a person be surprised that this is what an undo undoes?
     fn doubt_about(&self, unit: &Unit) -> Result<Option<UndoDoubt>> {
         let ended = unit.steps.iter().map(|step| step.ended.unwrap_or(step.given_up_at())).max();
         let day_ago = self.clock().now().seconds.saturating_sub(SECONDS_OF_A_DAY);

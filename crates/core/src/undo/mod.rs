@@ -32,7 +32,7 @@ use crate::save::receipts::why_left_out;
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::last::PlannedUndo;
-use crate::undo::plan::TakenBack;
+use crate::undo::plan::StepsUndone;
 
 /// What came of an undo or redo.
 #[derive(Clone, Debug)]
@@ -41,8 +41,8 @@ pub enum Undone {
     Done(Box<Restored>),
     /// It was only planned.
     Planned(Box<Plan>),
-    /// Steps were taken back, or this is what that would do.
-    Steps(Box<PlannedUndo>, Option<Box<TakenBack>>),
+    /// Steps were undone, or this is what that would do.
+    Steps(Box<PlannedUndo>, Option<Box<StepsUndone>>),
 }
 
 impl Operation<'_> {
@@ -125,7 +125,7 @@ impl Operation<'_> {
             found => Ok(found),
         };
         let (journal, _) = self.records()?;
-        // An interrupted restore is what an undo takes back first.
+        // An interrupted restore is what an undo undoes first.
         if let Some(journal) = journal.filter(|_| by == Move::Undo)
             && let Some(safety) = sought(&journal.safety)?
         {

@@ -1,4 +1,4 @@
-//! What taking back would do, as a value: printed, chosen from, and carried out.
+//! What undoing would do, as a value: printed, chosen from, and carried out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 use herma_worktree::stat_cache::StatCache;
 
-use crate::records::step::{Doubt, OutsideOfStep, StepId, TakeBackAs};
+use crate::records::step::{Doubt, OutsideOfStep, StepId, UndoneAs};
 use crate::restore::Plan;
 use crate::restore::run::Restored;
 use crate::steps::StepChoice;
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::Checkpoint;
 
-/// What to take back.
+/// What to undo.
 #[derive(Clone, Debug, Default)]
-pub struct TakeBack {
+pub struct UndoSteps {
     /// What these steps did; all of them if nothing is said.
     pub steps: StepChoice,
     /// Only what was done since this checkpoint.
@@ -28,26 +28,26 @@ pub struct TakeBack {
     /// Not in these files and directories.
     pub keep: Vec<RelPath>,
     /// What a later undo or redo makes of it.
-    pub how: TakeBackAs,
+    pub how: UndoneAs,
     /// What to do where something else was changed in the same place since.
     pub conflicts: Conflicts,
     /// Work out each file even if the result is a checkpoint's state, because somebody chooses among them.
     pub file_by_file: bool,
 }
 
-impl TakeBack {
+impl UndoSteps {
     /// The part of the project it is about.
     pub(crate) fn part(&self) -> RestoreOptions {
         RestoreOptions { paths: self.paths.clone(), keep: self.keep.clone() }
     }
 }
 
-/// What taking back would do. Nothing is changed before `Project::take_back_as_planned`.
+/// What undoing would do. Nothing is changed before `Project::undo_as_planned`.
 #[derive(Clone, Debug)]
-pub struct TakeBackPlan {
+pub struct UndoPlan {
     /// What was asked for.
-    pub asked: TakeBack,
-    /// The steps that are taken back, ascending.
+    pub asked: UndoSteps,
+    /// The steps that are undone, ascending.
     pub steps: Vec<StepId>,
     /// How the project will differ from now.
     pub reversed: Reversed,
@@ -57,11 +57,11 @@ pub struct TakeBackPlan {
     pub by_others: BTreeSet<RelPath>,
     /// Changed while chosen steps and others were under way. Nobody can tell whose it is: it is kept.
     pub unattributed: BTreeSet<RelPath>,
-    /// Steps among those taken back of which it is not known where they began or ended, and why.
+    /// Steps among those undone of which it is not known where they began or ended, and why.
     pub doubts: Vec<(StepId, Doubt)>,
-    /// What the steps changed that no checkpoint holds, and so is not taken back.
+    /// What the steps changed that no checkpoint holds, and so is not undone.
     pub outside: Vec<OutsideOfStep>,
-    /// Other projects in which the same calls are recorded, too. Nothing is taken back there.
+    /// Other projects in which the same calls are recorded, too. Nothing is undone there.
     pub also_in: BTreeSet<String>,
     /// If nothing has to be kept, this is a restore like any other, which does this.
     pub exact: Option<Box<Plan>>,
@@ -121,7 +121,7 @@ pub enum WhyLeft {
     Unattributed,
 }
 
-impl TakeBackPlan {
+impl UndoPlan {
     /// Is there anything to do?
     pub fn is_empty(&self) -> bool {
         self.exact.is_none() && self.reversed.changes.is_empty()
@@ -139,7 +139,7 @@ impl TakeBackPlan {
         self.doubts.iter().map(|(step, _)| *step).collect()
     }
 
-    /// What becomes of each of the steps that have anything to be taken back, ascending.
+    /// What becomes of each of the steps that have anything to be undone, ascending.
     pub fn outcomes(&self) -> Vec<StepOutcome> {
         let outcome = |(step, touched): (&StepId, &BTreeSet<RelPath>)| {
             let why = |path: &RelPath| Some((self.told_of(path)?, self.why_left(path)?));
@@ -215,11 +215,11 @@ impl TakeBackPlan {
     }
 }
 
-/// What taking back did.
+/// What undoing did.
 #[derive(Clone, Debug)]
-pub struct TakenBack {
+pub struct StepsUndone {
     /// What was to be done.
-    pub plan: TakeBackPlan,
+    pub plan: UndoPlan,
     /// What was done; none if there was nothing to do.
     pub restored: Option<Box<Restored>>,
 }

@@ -1,4 +1,4 @@
-//! What taking back would change, as a comparison of the present with what it would become.
+//! What undoing would change, as a comparison of the present with what it would become.
 
 use crate::engine::operation::Operation;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
-use crate::undo::plan::TakeBackPlan;
+use crate::undo::plan::UndoPlan;
 
 /// The present beside what it would become.
 pub struct Preview {
@@ -71,7 +71,7 @@ impl Side for ResultSide<'_> {
 }
 
 impl Operation<'_> {
-    pub(crate) fn preview(self, plan: &TakeBackPlan) -> Result<Preview> {
+    pub(crate) fn preview(self, plan: &UndoPlan) -> Result<Preview> {
         let seen = plan.seen.as_ref().filter(|_| plan.exact.is_none());
         let seen = seen.ok_or(Error::ChangedSincePlan)?;
         let (changes, modes) = list(seen, &plan.reversed);

@@ -1,6 +1,6 @@
-//! Taking back what agents did, and keeping what a person did.
+//! Undoing what agents did, and keeping what a person did.
 //!
-//! Planning walks the timeline from the present back: stretches that belong to chosen steps are taken back,
+//! Planning walks the timeline from the present back: stretches that belong to chosen steps are undone,
 //! all others stay. What comes out is a state that never was. Carrying a plan out makes that state a
 //! checkpoint and restores it, so that everything that holds for a restore (a save before it, a journal, a
 //! check after it, undo) holds for this as well.
@@ -18,7 +18,7 @@ use herma_worktree::present::Present;
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd, StepId, TakeBackAs, Undid};
+use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd, StepId, Undid, UndoneAs};
 use crate::records::undo::Move;
 use crate::restore::plan::requested;
 use crate::restore::run::{Task, before};
@@ -28,7 +28,7 @@ use crate::timeline::partition::Sorted;
 use crate::timeline::{Ground, Story};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
-use crate::undo::plan::{Extent, TakeBack, TakeBackPlan, TakenBack};
+use crate::undo::plan::{Extent, StepsUndone, UndoPlan, UndoSteps};
 
 /// What markers say about the two sides of a conflict.
 const LABELS: Labels<'static> = Labels { ours: "now", theirs: "undone" };
@@ -43,12 +43,12 @@ pub(crate) struct Looked<'s> {
 }
 
 impl Operation<'_> {
-    pub(crate) fn plan_take_back(&self, asked: &TakeBack) -> Result<TakeBackPlan> {
+    pub(crate) fn plan_undo_steps(&self, asked: &UndoSteps) -> Result<UndoPlan> {
         self.plan_from(self.look_for(asked)?, asked)
     }
 
     /// Looks at the project, by the rules under which the steps were seen, too.
-    pub(crate) fn look_for(&self, asked: &TakeBack) -> Result<Looked<'_>> {
+    pub(crate) fn look_for(&self, asked: &UndoSteps) -> Result<Looked<'_>> {
         self.check_whole()?;
         let history = self.load_history()?;
         let writer = PackWriter::new(&self.store.dirs, &self.store.objects)?;
@@ -57,8 +57,8 @@ impl Operation<'_> {
         Ok(Looked { history, present, held, writer })
     }
 
-    /// Works out what taking this back would do to what was seen.
-    pub(crate) fn plan_from(&self, looked: Looked<'_>, asked: &TakeBack) -> Result<TakeBackPlan> {
+    /// Works out what undoing this would do to what was seen.
+    pub(crate) fn plan_from(&self, looked: Looked<'_>, asked: &UndoSteps) -> Result<UndoPlan> {
         let Looked { history, present, held, writer } = looked;
         let pending = |id: &ObjectId| writer.read(id);
         let mut plan = self.work_out(&history, asked, &present, &pending)?;
@@ -67,29 +67,29 @@ impl Operation<'_> {
         Ok(plan)
     }
 
-    pub(crate) fn take_back(&self, asked: &TakeBack) -> Result<TakenBack> {
+    pub(crate) fn undo_steps(&self, asked: &UndoSteps) -> Result<StepsUndone> {
         self.check_whole()?;
         let held = self.held_for(&self.load_history()?, asked)?;
         // One look serves the plan and the save.
         let draft = self.draft(false, &held)?;
         let pending = |id: &ObjectId| draft.writer.read(id);
         let plan = self.work_out(&draft.history, asked, &draft.present, &pending)?;
-        self.take_back_over(draft, plan)
+        self.undo_over(draft, plan)
     }
 
-    pub(crate) fn take_back_as_planned(&self, plan: TakeBackPlan) -> Result<TakenBack> {
+    pub(crate) fn undo_as_planned(&self, plan: UndoPlan) -> Result<StepsUndone> {
         self.check_whole()?;
         let draft = self.draft(false, &plan.held)?;
         if (draft.present.tree, draft.present.modes) != plan.present && !plan.is_empty() {
             return Err(Error::ChangedSincePlan);
         }
-        self.take_back_over(draft, plan)
+        self.undo_over(draft, plan)
     }
 
     /// Carries out a plan for the present that `draft` found.
-    fn take_back_over<'s>(&'s self, mut draft: Draft<'s>, plan: TakeBackPlan) -> Result<TakenBack> {
+    fn undo_over<'s>(&'s self, mut draft: Draft<'s>, plan: UndoPlan) -> Result<StepsUndone> {
         if plan.is_empty() {
-            return Ok(TakenBack { plan, restored: None });
+            return Ok(StepsUndone { plan, restored: None });
         }
         let (target, options);
         if let Some(exact) = &plan.exact {
@@ -100,18 +100,18 @@ impl Operation<'_> {
         }
         let task = Task::New(Move::Restore, Some(self.undid_by(&plan)?));
         let restored = self.restore_over(draft, &target, &options, &task)?;
-        Ok(TakenBack { plan, restored: Some(Box::new(restored)) })
+        Ok(StepsUndone { plan, restored: Some(Box::new(restored)) })
     }
 
-    /// What carrying this out takes back, for those that come after.
-    fn undid_by(&self, plan: &TakeBackPlan) -> Result<Undid> {
+    /// What carrying this out undoes, for those that come after.
+    fn undid_by(&self, plan: &UndoPlan) -> Result<Undid> {
         let asked = &plan.asked;
         let is_everywhere = asked.part() == RestoreOptions::default() && !asked.file_by_file;
-        let how = if asked.since.is_some() { TakeBackAs::Restore } else { asked.how };
+        let how = if asked.since.is_some() { UndoneAs::Restore } else { asked.how };
         let mut steps = self.steps_for(&self.load_history()?, &asked.steps)?;
         let chosen = asked.steps.pick(&steps);
         steps.retain(|step| match how {
-            TakeBackAs::Restore => plan.steps.contains(&step.id()),
+            UndoneAs::Restore => plan.steps.contains(&step.id()),
             _ => chosen.contains(&step.handle),
         });
         // What changed nothing but the files that were named is undone as a whole.
@@ -129,13 +129,13 @@ impl Operation<'_> {
         // What one of Herma's own moves had marked is as before it, whatever stays of its files.
         steps.extend(left.iter().filter(|step| step.kind.is_move()).cloned());
         // Who asked for the last prompt has been at all of it, and goes on to the one before.
-        left.retain(|step| how == TakeBackAs::Last || extent(step) == Some(Extent::Part));
+        left.retain(|step| how == UndoneAs::Last || extent(step) == Some(Extent::Part));
         let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
         Ok(Undid { steps: handles(steps), left: handles(left), part: handles(part), how })
     }
 
-    /// The checkpoints that say what taking this back is about: the two ends of every chosen step, and where it leads.
-    fn held_for(&self, history: &History, asked: &TakeBack) -> Result<Vec<ObjectId>> {
+    /// The checkpoints that say what undoing this is about: the two ends of every chosen step, and where it leads.
+    fn held_for(&self, history: &History, asked: &UndoSteps) -> Result<Vec<ObjectId>> {
         let steps = self.steps_for(history, &asked.steps)?;
         let chosen = asked.steps.pick(&steps);
         let mut held: Vec<ObjectId> = asked.since.iter().map(|since| since.id).collect();
@@ -164,7 +164,7 @@ impl Operation<'_> {
     fn make_target<'s>(
         &'s self,
         mut draft: Draft<'s>,
-        plan: &TakeBackPlan,
+        plan: &UndoPlan,
     ) -> Result<(Draft<'s>, Checkpoint)> {
         let (history, present) = (&draft.history, &draft.present);
         if draft.is_anew || self.saved_before(history, present, &[])?.is_none() {
@@ -198,14 +198,14 @@ impl Operation<'_> {
         Ok((self.draft_of_stored(present, held, losses.packs)?, made))
     }
 
-    /// Works out what taking back would do to a present whose objects are in the store or pending.
+    /// Works out what undoing would do to a present whose objects are in the store or pending.
     fn work_out(
         &self,
         history: &History,
-        asked: &TakeBack,
+        asked: &UndoSteps,
         present: &Present,
         pending: &Pending<'_>,
-    ) -> Result<TakeBackPlan> {
+    ) -> Result<UndoPlan> {
         let told = self.story(history, (present.tree, present.modes), &asked.steps)?;
         let ground = Ground { operation: self, told: &told, present: Some(present), pending };
         let mut plan = self.work_out_along(&ground, history, asked, present)?;
@@ -223,13 +223,13 @@ impl Operation<'_> {
         &self,
         ground: &Ground<'_>,
         history: &History,
-        asked: &TakeBack,
+        asked: &UndoSteps,
         present: &Present,
-    ) -> Result<TakeBackPlan> {
+    ) -> Result<UndoPlan> {
         let told = ground.told;
         asked.steps.check(&told.steps)?;
         let chosen = asked.steps.pick(&told.steps);
-        let mut plan = TakeBackPlan {
+        let mut plan = UndoPlan {
             asked: asked.clone(),
             steps: Vec::new(),
             reversed: Reversed::default(),
@@ -308,7 +308,7 @@ impl Operation<'_> {
         &self,
         from: &Checkpoint,
         present: &Present,
-        plan: &mut TakeBackPlan,
+        plan: &mut UndoPlan,
     ) -> Result<()> {
         if plan.asked.paths.is_empty() {
             return Ok(());
@@ -339,7 +339,7 @@ impl Operation<'_> {
     fn whole(
         &self,
         target: &Checkpoint,
-        asked: &TakeBack,
+        asked: &UndoSteps,
         present: &Present,
         pending: &Pending<'_>,
     ) -> Result<Reversed> {
@@ -374,7 +374,7 @@ impl Operation<'_> {
 
 impl Ground<'_> {
     /// Takes the runs out of the present.
-    fn reverse(&self, sorted: &Sorted, asked: &TakeBack) -> Result<Reversed> {
+    fn reverse(&self, sorted: &Sorted, asked: &UndoSteps) -> Result<Reversed> {
         let pending = self.told.pending(self.pending);
         let side = StoreSide::with_pending(&self.operation.store.objects, &pending);
         let points = &self.told.line.points;
@@ -396,7 +396,7 @@ impl Ground<'_> {
 }
 
 /// What the chosen steps changed outside checkpoints, within what was asked for.
-fn outside_of(told: &Story, chosen: &BTreeSet<i64>, asked: &TakeBack) -> Vec<OutsideOfStep> {
+fn outside_of(told: &Story, chosen: &BTreeSet<i64>, asked: &UndoSteps) -> Vec<OutsideOfStep> {
     let since = asked.since.as_ref().map_or(i64::MIN, |since| since.place);
     let is_meant = |step: &&Step| chosen.contains(&step.handle) && step.before.place >= since;
     let meant = told.steps.iter().filter(is_meant);

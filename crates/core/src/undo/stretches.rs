@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::timeline::Ground;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
-use crate::undo::plan::TakeBackPlan;
+use crate::undo::plan::UndoPlan;
 use crate::undo::units::{Mark, Marks};
 
 impl Ground<'_> {
     /// Notes which of the files that chosen steps changed others changed too, as far as they are within what was asked for. That
     /// comes after [`Self::name_what_goes`].
-    pub(crate) fn name_what_stays(&self, sorted: &Sorted, plan: &mut TakeBackPlan) -> Result<()> {
+    pub(crate) fn name_what_stays(&self, sorted: &Sorted, plan: &mut UndoPlan) -> Result<()> {
         let marks = self.operation.marks(&self.told.steps);
         for (stretch, belongs) in &sorted.others {
             let mut paths = self.changed_in(*stretch, &plan.asked.paths)?;
@@ -41,7 +41,7 @@ impl Ground<'_> {
         &self,
         sorted: &Sorted,
         chosen: &BTreeSet<i64>,
-        plan: &mut TakeBackPlan,
+        plan: &mut UndoPlan,
     ) -> Result<()> {
         let runs = sorted.runs.iter().flat_map(|(from, to)| *from..*to);
         let partly = |(stretch, belongs): &(usize, Belongs)| {

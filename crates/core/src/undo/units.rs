@@ -1,18 +1,18 @@
-//! What an undo takes back at once, and what is undone already: worked out from the steps alone.
+//! What an undo undoes at once, and what is undone already: worked out from the steps alone.
 //!
 //! A unit is a prompt with all that followed it, or a step that belongs to none; and of Herma's own moves a restore, and an undo
 //! that was chosen by number, session, agent or time. The steps are told one after the other: each move says which steps it took
-//! back, and one that took back a move makes its steps what they were before that.
+//! back, and one that undid a move makes its steps what they were before that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use herma_reversal::Conflicts;
 use herma_store::ObjectId;
 
-use crate::records::step::{Step, StepId, StepKind, TakeBackAs, Undid};
+use crate::records::step::{Step, StepId, StepKind, Undid, UndoneAs};
 use crate::types::asked::RestoreOptions;
 
-/// What an undo takes back at once.
+/// What an undo undoes at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// The last of its steps that has a number, or else its last one.
@@ -53,7 +53,7 @@ impl Unit {
         facts.session.as_deref().zip(facts.turn.as_deref())
     }
 
-    /// The steps, by their handles, that an undo takes back. What was in conflict when it was undone is tried again if somebody
+    /// The steps, by their handles, that an undo undoes. What was in conflict when it was undone is tried again if somebody
     /// decides about conflicts by now.
     pub(crate) fn to_undo(&self, conflicts: Conflicts) -> Vec<i64> {
         let again = self.in_part.iter().filter(|_| conflicts != Conflicts::Leave);
@@ -126,7 +126,7 @@ impl Marks {
         marks
     }
 
-    /// What is undone after these steps were taken back, the newest first. What a move had made of the others is no more.
+    /// What is undone after these steps were undone, the newest first. What a move had made of the others is no more.
     fn after_undo(&self, undid: &Undid, changed: &HashMap<i64, Changed>) -> Marked {
         let mut marked = self.marked.clone();
         for handle in undid.steps.iter().rev() {
@@ -169,8 +169,8 @@ impl Marks {
     /// What work or a move means for what can be redone.
     fn tell_redo(&mut self, step: &Step) {
         match (step.undid.as_ref().map(|undid| undid.how), step.kind) {
-            (Some(TakeBackAs::Last), _) => self.redoable.push(step.handle),
-            (Some(TakeBackAs::Redo), _) => {
+            (Some(UndoneAs::Last), _) => self.redoable.push(step.handle),
+            (Some(UndoneAs::Redo), _) => {
                 self.redoable.pop();
             }
             _ if step.is_idle() => {}
@@ -188,7 +188,7 @@ impl Marks {
         self.marked.get(&handle).copied()
     }
 
-    /// The undo that a redo takes back.
+    /// The undo that a redo undoes.
     pub(crate) fn to_redo(&self) -> Option<i64> {
         self.redoable.last().copied()
     }
@@ -252,7 +252,7 @@ fn is_of_a_unit(step: &Step) -> bool {
         StepKind::Tool | StepKind::Run => !step.is_idle(),
         StepKind::Restore => true,
         // One without steps goes along states instead.
-        StepKind::Undo | StepKind::Redo => how == Some(TakeBackAs::Chosen),
+        StepKind::Undo | StepKind::Redo => how == Some(UndoneAs::Chosen),
     }
 }
 
@@ -285,7 +285,7 @@ mod tests {
         /// A call that nobody has ended, which began at this time.
         Open(&'static str, i64),
         Idle(&'static str),
-        Undo(TakeBackAs, &'static [i64]),
+        Undo(UndoneAs, &'static [i64]),
         /// An undo of the last unit, of which this stayed in part.
         Partly(&'static [i64]),
         /// A restore of everything to the checkpoint with this number.
@@ -324,13 +324,13 @@ mod tests {
                 Some(Undid { steps: steps.to_vec(), how: *how, ..Undid::default() })
             }
             Partly(left) => {
-                Some(Undid { left: left.to_vec(), how: TakeBackAs::Last, ..Undid::default() })
+                Some(Undid { left: left.to_vec(), how: UndoneAs::Last, ..Undid::default() })
             }
             _ => None,
         };
         let kind = match did {
             Restore(_) => StepKind::Restore,
-            Undo(TakeBackAs::Redo, _) => StepKind::Redo,
+            Undo(UndoneAs::Redo, _) => StepKind::Redo,
             Undo(..) | Partly(_) => StepKind::Undo,
             _ => StepKind::Tool,
         };
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn undos_mark_and_redos_unmark() {
-        use TakeBackAs::{Chosen, Last, Redo};
+        use UndoneAs::{Chosen, Last, Redo};
         let (one, two) = (|| Call("1"), || Call("2"));
         expect(&[one(), two(), Undo(Last, &[2])], &[&[2], &[1]], &[2], Some(3));
         let again = [one(), two(), Undo(Last, &[2]), Undo(Last, &[1])];
@@ -422,7 +422,7 @@ mod tests {
         let back = [one(), two(), Undo(Chosen, &[1]), Undo(Last, &[3])];
         expect(&back, &[&[3], &[2], &[1]], &[3], Some(4));
         // The newest goes first: what it had undone is not there again.
-        let both = [one(), two(), Undo(Last, &[2]), Undo(TakeBackAs::Restore, &[1, 2, 3])];
+        let both = [one(), two(), Undo(Last, &[2]), Undo(UndoneAs::Restore, &[1, 2, 3])];
         expect(&both, &[&[2], &[1]], &[1, 2, 3], None);
     }
 
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(to_undo(Conflicts::Leave), [vec![], vec![1]]);
         assert_eq!(to_undo(Conflicts::Theirs), [vec![2], vec![1]]);
         assert!(!units[0].undone && !units[1].undone);
-        let redone = [Call("1"), Partly(&[1]), Undo(TakeBackAs::Redo, &[2])];
+        let redone = [Call("1"), Partly(&[1]), Undo(UndoneAs::Redo, &[2])];
         let all = steps(&redone);
         assert_eq!(marks(&all).of(1), None);
     }
@@ -447,10 +447,10 @@ mod tests {
         let (one, two) = (|| Call("1"), || Call("2"));
         expect(&[one(), two(), Restore(2)], &[&[3], &[2], &[1]], &[2], None);
         expect(&[one(), two(), Restore(1)], &[&[3], &[2], &[1]], &[1, 2], None);
-        let back = [one(), two(), Restore(1), Undo(TakeBackAs::Last, &[3])];
+        let back = [one(), two(), Restore(1), Undo(UndoneAs::Last, &[3])];
         expect(&back, &[&[3], &[2], &[1]], &[3], Some(4));
         // What was undone where it goes is undone again.
-        let undone = [one(), Undo(TakeBackAs::Last, &[1]), two(), Restore(3)];
+        let undone = [one(), Undo(UndoneAs::Last, &[1]), two(), Restore(3)];
         expect(&undone, &[&[4], &[3], &[1]], &[1, 3], None);
     }
 }

@@ -186,5 +186,5 @@ fn what_others_wrote_while_a_restore_ran_is_not_lost_by_undo_and_redo() {
     p.redo().unwrap();
     let saved = p.list();
     let theirs = |checkpoint| p.saved_tree(checkpoint).file("d/e/one") == Some(b"theirs\n");
-    assert!(saved.iter().any(theirs), "an undo saves what it takes back");
+    assert!(saved.iter().any(theirs), "an undo saves what it undoes");
 }

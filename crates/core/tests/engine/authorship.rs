@@ -132,7 +132,7 @@ fn lines_that_an_undo_in_the_middle_brings_back_have_their_old_authors() {
     let one = p.step("claude", || p.write("f", text("a b c by-claude x y z"))).to_string();
     let two = p.step("codex", || p.write("f", text("a b c codex x y z")));
     p.write("f", text("a b c codex x y z person"));
-    p.take_back(&of_steps(&[two]));
+    p.undo_steps(&of_steps(&[two]));
     assert_eq!(p.read("f"), text("a b c by-claude x y z person"));
     let authors: Vec<String> = p.authors("f").into_iter().map(|(_, a)| a).collect();
     assert_eq!(authors, ["-", "-", "-", &one, &one, &one, &one, "hand"]);

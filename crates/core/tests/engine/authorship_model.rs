@@ -21,8 +21,8 @@ enum Event {
     /// Herma brings back an older checkpoint.
     Restore(usize),
     Undo,
-    /// Herma takes back one step.
-    TakeBack(u64),
+    /// Herma undoes one step.
+    UndoSteps(u64),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -32,7 +32,7 @@ fn event() -> impl Strategy<Value = Event> {
         5 => edit,
         1 => (0..6_usize).prop_map(Event::Restore),
         1 => Just(Event::Undo),
-        1 => (1..8_u64).prop_map(Event::TakeBack),
+        1 => (1..8_u64).prop_map(Event::UndoSteps),
     ]
 }
 
@@ -85,14 +85,14 @@ impl Model {
                 let back = back.min(self.p.list().len() - 1);
                 self.p.restore(&format!("@-{back}"));
             }
-            // Whether there is anything to take back does not matter here.
+            // Whether there is anything to undo does not matter here.
             Event::Undo => drop(self.p.undo()),
-            Event::TakeBack(handle) => {
+            Event::UndoSteps(handle) => {
                 let project = self.p.project();
-                if let Ok(plan) =
-                    project.plan_take_back(&of_steps(&[StepId::Handle(handle as i64)]), &NoProgress)
+                if let Ok(plan) = project
+                    .plan_undo_steps(&of_steps(&[StepId::Handle(handle as i64)]), &NoProgress)
                 {
-                    project.take_back_as_planned(plan, &NoProgress).unwrap();
+                    project.undo_as_planned(plan, &NoProgress).unwrap();
                 }
             }
         }

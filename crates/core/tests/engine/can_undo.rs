@@ -1,4 +1,4 @@
-//! Could a command be taken back? The answers, and whether they are true.
+//! Could a command be undone? The answers, and whether they are true.
 
 use herma_core::RelPath;
 use herma_core::can_undo::{Answer, CanUndo, Command, What};

@@ -1,4 +1,4 @@
-//! Commands that look as if they could be taken back, and cannot: each lost something when it was run.
+//! Commands that look as if they could be undone, and cannot: each lost something when it was run.
 
 use std::os::unix::fs::symlink;
 

@@ -94,7 +94,7 @@ fn undo_removes_what_a_restore_made_though_the_rules_leave_it_out_by_now() {
 
 /// The undo went to that save, and changed nothing.
 #[test]
-fn a_save_after_a_restore_to_other_rules_is_not_what_an_undo_takes_back() {
+fn a_save_after_a_restore_to_other_rules_is_not_what_an_undo_undoes() {
     let mut p = TestProject::new();
     p.write("a", "1\n");
     p.write("c", "c\n");
@@ -123,7 +123,7 @@ fn a_deleted_file_comes_back_though_one_like_it_was_left_out_before_the_step() {
     p.remove("b");
     p.write("d", text("d"));
     p.end(step);
-    p.take_back(&of_steps(&[step]));
+    p.undo_steps(&of_steps(&[step]));
     assert_eq!(p.read("b"), text("b"));
     assert_eq!(p.read("d"), text("d"), "nobody knows what it was");
 }
@@ -202,7 +202,7 @@ fn a_step_that_also_writes_an_ignore_file_is_undone_as_a_whole() {
     let after = p.tree();
     // Another step, before and after which the rules of now count.
     p.step("codex", || p.write("other.txt", "other\n"));
-    let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
+    let taken = p.undo_steps(&of_steps(&[StepId::Handle(1)]));
     assert_eq!(names(&taken.plan.by_hand), [""; 0]);
     assert_eq!(taken.plan.reversed.kept, []);
     assert_eq!(taken.plan.reversed.conflicts, []);
@@ -229,7 +229,7 @@ fn a_step_that_changes_settings_or_info_exclude_is_undone_as_a_whole() {
         p.write(name, "2\n");
     }
     p.end(step);
-    let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
+    let taken = p.undo_steps(&of_steps(&[StepId::Handle(1)]));
     assert_eq!(taken.plan.reversed.kept, []);
     p.write(".git/info/exclude", "");
     assert_eq!(p.read("a.txt"), "1\n");
@@ -255,7 +255,7 @@ fn what_a_step_made_too_large_or_secret_is_named_and_the_rest_of_it_undone() {
         p.write("a.txt", "2\n");
     });
     for time in ["first", "second"] {
-        let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
+        let taken = p.undo_steps(&of_steps(&[StepId::Handle(1)]));
         let kept = names(taken.plan.reversed.kept.iter().map(|(path, _)| path));
         assert_eq!(kept, [".env", "grown.txt", "new.bin"], "{time}");
         assert_eq!(names(&taken.plan.by_hand), [""; 0], "{time}");
@@ -309,7 +309,7 @@ fn a_file_that_a_step_made_smaller_is_left_alone_though_no_checkpoint_knew_of_it
     p.write("a", "2\n");
     p.write("b", "short\n");
     p.end(step);
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(p.read("a"), "1\n");
     assert_eq!(p.read("b"), "short\n");
     let named = taken.plan.reversed.kept.iter().map(|(path, _)| path);
@@ -369,7 +369,7 @@ fn undo_leaves_what_was_there_left_out_before_the_step_that_made_it_part_of_the_
                 let Undone::Steps(_, Some(taken)) = p.undo().unwrap() else { panic!("{what}") };
                 *taken
             } else {
-                p.take_back(&of_steps(&[step]))
+                p.undo_steps(&of_steps(&[step]))
             };
             let kept: Vec<_> = taken.plan.reversed.kept.into_iter().map(|(path, _)| path).collect();
             assert_eq!(p.read("a"), "1\n", "{what}");
@@ -391,7 +391,7 @@ fn undo_leaves_what_was_there_left_out_before_a_step_nobody_ended() {
     p.write(".gitignore", "\n");
     p.project().end_step_unknown(&WhichStep::Id(step)).unwrap();
     p.save("second");
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(p.read(".gitignore"), "data/\n");
     assert_eq!(p.read("data/r.csv"), "important\n");
     let named = taken.plan.reversed.kept.iter().map(|(path, _)| path);
@@ -408,7 +408,7 @@ fn undoing_several_steps_leaves_what_was_there_left_out_before_the_first() {
     p.write("data/r.csv", "important\n");
     let one = p.step("claude", || p.write("a", "2\n"));
     let two = p.step("claude", || p.write(".gitignore", "\n"));
-    p.take_back(&of_steps(&[one, two]));
+    p.undo_steps(&of_steps(&[one, two]));
     assert_eq!(p.read("a"), "1\n");
     assert_eq!(p.read("data/r.csv"), "important\n");
 }

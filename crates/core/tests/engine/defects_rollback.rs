@@ -291,8 +291,8 @@ fn a_checkpoint_without_files_and_a_link_out_of_the_project_can_be_restored() {
     assert_same(&full, &p.tree(), "and all of it is back");
 }
 
-// HERMES defect 12: every rollback took back one user turn, whatever the checkpoint, because a checkpoint
-// did not say which turn it belongs to. What is taken back of a conversation is the host's business; which
+// HERMES defect 12: every rollback undid one user turn, whatever the checkpoint, because a checkpoint
+// did not say which turn it belongs to. What is undone of a conversation is the host's business; which
 // turn a restore led to is ours.
 #[test]
 fn a_restore_says_which_turn_it_went_back_to() {

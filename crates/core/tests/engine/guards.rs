@@ -40,16 +40,16 @@ pub fn interrupt_at(p: &TestProject, safety: ObjectId, target: ObjectId, started
 }
 
 #[test]
-fn steps_are_not_taken_back_from_a_half_done_restore() {
+fn steps_are_not_undone_from_a_half_done_restore() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     let step = p.step("claude", || p.write("a.txt", "two\n"));
-    let plan = p.plan_take_back(&of_steps(&[step]));
+    let plan = p.plan_undo_steps(&of_steps(&[step]));
     interrupt(&p);
     let project = p.project();
-    let planned = project.plan_take_back(&of_steps(&[step]), &NoProgress);
+    let planned = project.plan_undo_steps(&of_steps(&[step]), &NoProgress);
     assert!(matches!(planned, Err(Error::RestoreUnfinished)), "{planned:?}");
-    let taken = project.take_back_as_planned(plan, &NoProgress);
+    let taken = project.undo_as_planned(plan, &NoProgress);
     assert!(matches!(taken, Err(Error::RestoreUnfinished)), "{taken:?}");
     assert_eq!(p.read("a.txt"), "two\n");
 }
@@ -103,7 +103,7 @@ fn an_undo_of_a_restore_leaves_what_was_edited_since() {
 }
 
 #[test]
-fn an_undo_takes_back_later_work_that_led_to_where_an_earlier_undo_had_led() {
+fn an_undo_undoes_later_work_that_led_to_where_an_earlier_undo_had_led() {
     let p = TestProject::new();
     p.write("a.txt", "A\n");
     p.save("first");

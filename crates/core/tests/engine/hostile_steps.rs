@@ -43,10 +43,10 @@ fn assert_recoverable(p: &TestProject, what: &str) {
     let project = p.project();
     for asked in [of_steps(&[STEP]), restore_oldest(p)] {
         // Refusing is fine; what is done has to be undone by `undo`.
-        let Ok(plan) = project.plan_take_back(&asked, &NoProgress) else {
+        let Ok(plan) = project.plan_undo_steps(&asked, &NoProgress) else {
             continue;
         };
-        let taken = project.take_back_as_planned(plan, &NoProgress);
+        let taken = project.undo_as_planned(plan, &NoProgress);
         let taken = taken.unwrap_or_else(|e| panic!("{what}: {e:?}"));
         if taken.restored.is_some() {
             p.undo().unwrap();
@@ -62,7 +62,7 @@ fn assert_usable(p: &TestProject, what: &str) {
     assert_recoverable(p, what);
     let step = p.step("codex", || p.write("c.txt", "made\n"));
     assert!(p.project().interrupted().unwrap().is_none(), "{what}");
-    p.take_back(&of_steps(&[step]));
+    p.undo_steps(&of_steps(&[step]));
     assert_eq!(p.tree(), before, "{what}");
     p.restore(&p.oldest());
     assert_eq!(p.read("b.txt"), "old\n", "{what}");
@@ -91,7 +91,7 @@ fn a_damaged_record_is_a_step_nobody_knows() {
         let p = worked();
         std::fs::write(record(&p, RECORD), &text).unwrap();
         let what: String = text.chars().take(60).collect();
-        let plan = p.project().plan_take_back(&of_steps(&[STEP]), &NoProgress);
+        let plan = p.project().plan_undo_steps(&of_steps(&[STEP]), &NoProgress);
         assert!(plan.is_err(), "{what}");
         assert_usable(&p, &what);
     }
@@ -148,7 +148,7 @@ fn forged_numbers_and_ids_are_survived() {
             text = text.replace(&own, id);
         }
         std::fs::write(record(&p, RECORD), text).unwrap();
-        let plan = p.plan_take_back(&of_steps(&[STEP]));
+        let plan = p.plan_undo_steps(&of_steps(&[STEP]));
         assert_eq!(plan.uncertain(), [p.called(STEP)], "its checkpoints are not known");
         assert_usable(&p, id);
     }
@@ -202,9 +202,9 @@ fn ten_thousand_records_within_each_other_are_read() {
         let text = text.replace(&format!("\"handle\":{open}"), &within);
         std::fs::write(record(&p, number), text).unwrap();
     }
-    let plan = p.plan_take_back(&of_steps(&[STEP]));
+    let plan = p.plan_undo_steps(&of_steps(&[STEP]));
     assert_eq!(plan.steps, [p.called(STEP)]);
-    p.plan_take_back(&restore_oldest(&p));
+    p.plan_undo_steps(&restore_oldest(&p));
     let step = p.begin("claude", "edit");
     p.write("a.txt", "more\n");
     p.end(step);

@@ -1,7 +1,7 @@
 //! Every kind of change by an agent, with every kind of change by somebody else before, between, after and
-//! during its steps; and what is left when some of it is taken back.
+//! during its steps; and what is left when some of it is undone.
 //!
-//! What is expected comes from [`super::script`], which knows nothing of how taking back works. A fifth of
+//! What is expected comes from [`super::script`], which knows nothing of how undoing works. A fifth of
 //! all rows runs each time; `HERMA_ALL_INTERLEAVINGS=1` runs all of them.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use herma_core::steps::{StepChoice, StepId};
-use herma_core::{RelPath, Settings, TakeBack, TakeBackPlan};
+use herma_core::{RelPath, Settings, UndoPlan, UndoSteps};
 use herma_fs::publish::Durability;
 use herma_testkit::tree::assert_same;
 
@@ -112,18 +112,18 @@ fn rows() -> Vec<(String, Vec<Line>)> {
 }
 
 /// The question, as the engine takes it.
-pub fn request(p: &TestProject, asked: &Asked) -> TakeBack {
+pub fn request(p: &TestProject, asked: &Asked) -> UndoSteps {
     let since = || {
         let oldest = p.oldest();
         Some(p.find(&oldest))
     };
     match asked {
         Asked::Steps(steps) => of_steps(&by_handle(steps)),
-        Asked::Restore => TakeBack { since: since(), ..TakeBack::default() },
-        Asked::OnlyAgent(agent) => TakeBack {
+        Asked::Restore => UndoSteps { since: since(), ..UndoSteps::default() },
+        Asked::OnlyAgent(agent) => UndoSteps {
             since: since(),
             steps: StepChoice { agent: Some((*agent).to_owned()), ..StepChoice::default() },
-            ..TakeBack::default()
+            ..UndoSteps::default()
         },
     }
 }
@@ -138,7 +138,7 @@ pub fn by_handle(steps: &[u64]) -> Vec<StepId> {
 }
 
 /// Asserts that a plan says what the model says.
-pub fn assert_plan(p: &TestProject, plan: &TakeBackPlan, expected: &Expected, what: &str) {
+pub fn assert_plan(p: &TestProject, plan: &UndoPlan, expected: &Expected, what: &str) {
     let conflicts = names(plan.reversed.conflicts.iter().map(|conflict| &conflict.path));
     assert_eq!(plan.exact.is_some(), expected.exact, "exact, {what}");
     let mut steps: Vec<StepId> =
@@ -153,10 +153,10 @@ pub fn assert_plan(p: &TestProject, plan: &TakeBackPlan, expected: &Expected, wh
     assert_eq!(plan.uncertain(), [], "uncertain, {what}");
 }
 
-/// Takes back, then forth and back again.
-pub fn assert_taken_back(p: &TestProject, asked: &Asked, expected: &Expected, what: &str) {
+/// Undoes, then forth and back again.
+pub fn assert_undone(p: &TestProject, asked: &Asked, expected: &Expected, what: &str) {
     let before = p.tree();
-    let taken = p.take_back(&request(p, asked));
+    let taken = p.undo_steps(&request(p, asked));
     assert_same(&expected.tree, &p.tree(), what);
     p.fsck();
     if taken.restored.is_none() {
@@ -189,11 +189,11 @@ fn check_row(number: usize, name: &str, lines: &[Line]) {
     for asked in &questions {
         let what = format!("{asked:?}: {name}");
         let expected = script.expected(asked);
-        assert_plan(&p, &p.plan_take_back(&request(&p, asked)), &expected, &what);
+        assert_plan(&p, &p.plan_undo_steps(&request(&p, asked)), &expected, &what);
     }
     let asked = &questions[number % questions.len()];
     let what = format!("{asked:?}: {name}");
-    assert_taken_back(&p, asked, &script.expected(asked), &what);
+    assert_undone(&p, asked, &script.expected(asked), &what);
 }
 
 /// Runs numbered checks on all cores; every failure is shown.
@@ -225,7 +225,7 @@ pub fn on_all_cores(count: usize, check: impl Fn(usize) + Sync) {
 }
 
 #[test]
-fn what_is_taken_back_goes_and_everything_else_stays() {
+fn what_is_undone_goes_and_everything_else_stays() {
     // Five divides none of the numbers of choices, so every choice has its turn.
     check_every(5);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 
-use herma_core::{RelPath, Settings, TakeBack, TakeBackPlan};
+use herma_core::{RelPath, Settings, UndoPlan, UndoSteps};
 use herma_reversal::{ConflictWhy, Conflicts};
 use herma_testkit::Bounded;
 use herma_testkit::tree::{Tree, assert_same};
@@ -19,8 +19,8 @@ fn with_limit() -> TestProject {
 }
 
 /// `herma restore` of the oldest checkpoint.
-pub fn restore_oldest(p: &TestProject) -> TakeBack {
-    TakeBack { since: p.list().last().cloned(), ..TakeBack::default() }
+pub fn restore_oldest(p: &TestProject) -> UndoSteps {
+    UndoSteps { since: p.list().last().cloned(), ..UndoSteps::default() }
 }
 
 pub fn names<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<String> {
@@ -28,11 +28,11 @@ pub fn names<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<String> {
     sorted.into_iter().collect()
 }
 
-pub fn conflicts(plan: &TakeBackPlan) -> Vec<String> {
+pub fn conflicts(plan: &UndoPlan) -> Vec<String> {
     names(plan.reversed.conflicts.iter().map(|conflict| &conflict.path))
 }
 
-fn kept(plan: &TakeBackPlan) -> Vec<String> {
+fn kept(plan: &UndoPlan) -> Vec<String> {
     names(plan.reversed.kept.iter().map(|(path, _)| path))
 }
 
@@ -57,7 +57,7 @@ fn a_hand_edit_after_the_agents_write_survives() {
     });
     p.write("shared.txt", text(&[(2, "by the agent"), (15, "by hand")]));
     p.write("persons.txt", "edited\n");
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert_eq!(names(&taken.plan.by_hand), ["persons.txt", "shared.txt"]);
     assert_eq!(names(&taken.plan.reversed.merged), ["shared.txt"]);
     assert_eq!(p.read("shared.txt"), text(&[(15, "by hand")]));
@@ -75,7 +75,7 @@ fn a_hand_edit_of_the_agents_own_line_leaves_the_file_alone_and_is_named() {
     });
     let edited = text(&[(2, "by hand"), (10, "too")]);
     p.write("shared.txt", &edited);
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert_eq!(conflicts(&taken.plan), ["shared.txt"]);
     assert!(taken.restored.is_none());
     assert_eq!(p.read("shared.txt"), edited);
@@ -84,7 +84,7 @@ fn a_hand_edit_of_the_agents_own_line_leaves_the_file_alone_and_is_named() {
         (Conflicts::Theirs, text(&[])),
         (Conflicts::Markers, text(&[(2, "<<<<<<< now\nby hand\n=======\nline 2\n>>>>>>> undone")])),
     ] {
-        p.take_back(&TakeBack { conflicts, ..restore_oldest(&p) });
+        p.undo_steps(&UndoSteps { conflicts, ..restore_oldest(&p) });
         assert_eq!(p.read("shared.txt"), expected, "{conflicts:?}");
         p.undo().unwrap();
         assert_eq!(p.read("shared.txt"), edited, "{conflicts:?}");
@@ -104,7 +104,7 @@ fn an_agent_created_file_goes() {
         symlink("junk", p.path("link")).unwrap();
     });
     p.write("persons.txt", "by hand\n");
-    p.take_back(&restore_oldest(&p));
+    p.undo_steps(&restore_oldest(&p));
     let mut expected = before;
     let mut by_hand = Tree::of_files([("persons.txt", "by hand\n")]);
     expected.0.append(&mut by_hand.0);
@@ -123,7 +123,7 @@ fn an_agent_created_file_that_was_edited_by_hand_stays_and_is_named() {
     });
     p.write("edited.md", text(&[(5, "by hand")]));
     std::fs::rename(p.path("moved.md"), p.path("wanted.md")).unwrap();
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert_eq!(conflicts(&taken.plan), ["edited.md", "wanted.md"]);
     let found = taken.plan.reversed.conflicts.iter();
     assert!(found.clone().all(|c| c.why == ConflictWhy::ChangedLater));
@@ -134,7 +134,7 @@ fn an_agent_created_file_that_was_edited_by_hand_stays_and_is_named() {
 }
 
 #[test]
-fn what_a_shell_changed_is_taken_back_too() {
+fn what_a_shell_changed_is_undone_too() {
     let p = TestProject::new();
     p.write("one.txt", "one\n");
     p.write("two.txt", "two\n");
@@ -150,7 +150,7 @@ fn what_a_shell_changed_is_taken_back_too() {
         assert!(shell.unwrap().success());
     });
     p.write("by-hand.txt", "kept\n");
-    p.take_back(&restore_oldest(&p));
+    p.undo_steps(&restore_oldest(&p));
     assert_eq!(p.read("by-hand.txt"), "kept\n");
     p.remove("by-hand.txt");
     assert_same(&before, &p.tree(), "as before the shell");
@@ -184,9 +184,9 @@ fn a_file_that_is_or_was_too_large_stays_as_it_is() {
         p.write("by-hand.txt", "kept\n");
         for asked in [of_steps(&[step]), restore_oldest(&p)] {
             let what = format!("{large_then} {large_after} {large_now}");
-            let plan = p.plan_take_back(&asked);
+            let plan = p.plan_undo_steps(&asked);
             assert!(plan.exact.is_none(), "{what}");
-            p.take_back(&asked);
+            p.undo_steps(&asked);
             assert_eq!(p.read("data.csv"), now, "{what}");
             assert_eq!(p.read("a.txt"), "old\n", "{what}");
             assert_eq!(p.read("by-hand.txt"), "kept\n", "{what}");
@@ -211,10 +211,10 @@ fn a_file_that_was_ignored_then_and_is_not_now_stays() {
         p.write("cache/entry", "changed too\n");
     });
     p.write("by-hand.txt", "kept\n");
-    let plan = p.plan_take_back(&of_steps(&[step]));
+    let plan = p.plan_undo_steps(&of_steps(&[step]));
     assert!(kept(&plan).contains(&"own.dat".to_owned()), "{:?}", kept(&plan));
     for asked in [of_steps(&[step]), restore_oldest(&p)] {
-        p.take_back(&asked);
+        p.undo_steps(&asked);
         assert_eq!(p.read(".gitignore"), "*.dat\n/cache/\n");
         assert_eq!(p.read("own.dat"), "changed by the agent\n");
         assert_eq!(p.read("cache/entry"), "changed too\n");
@@ -235,7 +235,7 @@ fn a_file_that_is_ignored_now_and_was_not_then_stays() {
     p.write("own.dat", "edited while nobody looked\n");
     p.write("cache/entry", "filled\n");
     for asked in [of_steps(&[step]), restore_oldest(&p)] {
-        p.take_back(&asked);
+        p.undo_steps(&asked);
         assert!(!p.exists(".gitignore"));
         assert_eq!(p.read("own.dat"), "edited while nobody looked\n");
         assert_eq!(p.read("cache/entry"), "filled\n");
@@ -260,7 +260,7 @@ fn files_no_checkpoint_vouches_for_are_never_deleted() {
     });
     p.write("by-hand.txt", "kept\n");
     for asked in [of_steps(&[step]), restore_oldest(&p)] {
-        let taken = p.take_back(&asked);
+        let taken = p.undo_steps(&asked);
         assert_eq!(p.read("a.txt"), "old\n");
         assert!(!p.exists("gen/made.txt"));
         assert_eq!(p.read("gen/debug.log"), "excluded\n");

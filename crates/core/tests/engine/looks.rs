@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use herma_core::TakeBack;
+use herma_core::UndoSteps;
 use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepId;
@@ -51,7 +51,7 @@ fn edited() -> (TestProject, StepId) {
 fn a_step_is_undone_with_one_look_and_a_check_of_what_changed() {
     let (p, step) = edited();
     let asked = of_steps(&[step]);
-    let (looks, taken) = looks(|looks| p.project().take_back(&asked, looks));
+    let (looks, taken) = looks(|looks| p.project().undo_steps(&asked, looks));
     assert_eq!(looks, 1);
     assert_eq!(taken.restored.unwrap().written, 2);
     assert_eq!((p.read("a.txt"), p.read("sub/deep/c.txt")), ("one\n".into(), "by hand\n".into()));
@@ -64,10 +64,10 @@ fn a_step_is_undone_with_one_look_and_a_check_of_what_changed() {
 #[test]
 fn a_plan_that_somebody_saw_is_carried_out_with_one_more_look() {
     let (p, step) = edited();
-    let (planning, plan) = looks(|looks| p.project().plan_take_back(&of_steps(&[step]), looks));
+    let (planning, plan) = looks(|looks| p.project().plan_undo_steps(&of_steps(&[step]), looks));
     let preview = p.project().preview(&plan).unwrap();
     assert_eq!(preview.changes.len(), 2);
-    let (doing, taken) = looks(|looks| p.project().take_back_as_planned(plan, looks));
+    let (doing, taken) = looks(|looks| p.project().undo_as_planned(plan, looks));
     assert_eq!((planning, doing), (1, 1));
     assert!(taken.restored.is_some());
     assert_eq!(p.read("sub/b.txt"), "one\n");
@@ -77,8 +77,8 @@ fn a_plan_that_somebody_saw_is_carried_out_with_one_more_look() {
 fn a_restore_across_a_step_looks_once() {
     let (p, _) = edited();
     let since = p.find("@-1");
-    let asked = TakeBack { since: Some(since), ..TakeBack::default() };
-    let (looks, _) = looks(|looks| p.project().take_back(&asked, looks));
+    let asked = UndoSteps { since: Some(since), ..UndoSteps::default() };
+    let (looks, _) = looks(|looks| p.project().undo_steps(&asked, looks));
     assert_eq!(looks, 1);
     assert_eq!((p.read("a.txt"), p.read("sub/deep/c.txt")), ("one\n".into(), "by hand\n".into()));
 }
@@ -88,10 +88,10 @@ fn an_exact_restore_across_a_step_is_planned_and_done_with_one_look_each() {
     let (p, _) = edited();
     p.write("sub/deep/c.txt", "one\n");
     let before = p.tree();
-    let asked = TakeBack { since: Some(p.find("@-1")), ..TakeBack::default() };
-    let (planning, plan) = looks(|looks| p.project().plan_take_back(&asked, looks));
+    let asked = UndoSteps { since: Some(p.find("@-1")), ..UndoSteps::default() };
+    let (planning, plan) = looks(|looks| p.project().plan_undo_steps(&asked, looks));
     assert_eq!(plan.exact.unwrap().actions.len(), 2);
-    let (doing, taken) = looks(|looks| p.project().take_back(&asked, looks));
+    let (doing, taken) = looks(|looks| p.project().undo_steps(&asked, looks));
     assert_eq!((planning, doing), (1, 1));
     assert_eq!(taken.restored.unwrap().written, 2);
     p.undo().unwrap();

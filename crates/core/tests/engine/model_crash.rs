@@ -1,6 +1,6 @@
 //! Steps of the model that are killed: another process does something and dies at some call that changes
 //! storage. What was acknowledged before is still there; what was under way is done or not; and an
-//! interrupted restore can be finished or taken back.
+//! interrupted restore can be finished or undone.
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -7,7 +7,8 @@ use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepEnd;
 use herma_core::{
-    Checkpoint, Error, ObjectId, PlannedUndo, RelPath, Restored, Settings, TakenBack, Undone, Unit,
+    Checkpoint, Error, ObjectId, PlannedUndo, RelPath, Restored, Settings, StepsUndone, Undone,
+    Unit,
 };
 use herma_fs::publish::Durability;
 use herma_testkit::git;
@@ -195,7 +196,7 @@ impl<'l> Run<'l> {
                 self.arrive(step, &restored, id, tree, &before);
             }
             (expected, Ok(Undone::Steps(planned, Some(taken)))) => {
-                assert!(self.model.has_units, "nothing to take back");
+                assert!(self.model.has_units, "nothing to undo");
                 let straight = expected.ok().filter(|_| is_known);
                 let straight = straight.and_then(|id| self.model.tree_of(&id).cloned());
                 self.arrive_without(step, &planned, &taken, straight, &before);
@@ -216,7 +217,7 @@ impl<'l> Run<'l> {
         &mut self,
         step: Move,
         planned: &PlannedUndo,
-        taken: &TakenBack,
+        taken: &StepsUndone,
         straight: Option<Tree>,
         before: &Files,
     ) {

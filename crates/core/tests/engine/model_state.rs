@@ -82,7 +82,7 @@ pub struct Model {
     since: Vec<ObjectId>,
     /// A restore was killed: where undo and redo lead from there is not for this model to say.
     pub moves_are_lost: bool,
-    /// There is something an undo takes back out of the present, whatever came later.
+    /// There is something an undo takes out of the present, whatever came later.
     pub has_units: bool,
     last_move: Option<Move>,
 }

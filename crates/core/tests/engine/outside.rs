@@ -7,7 +7,7 @@ use herma_core::records::step::outside::Outside;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
 use herma_core::{
-    Error, OutsideOfStep, SaveOptions, Settings, TakeBack, TakeBackPlan, Undone, WhichStep,
+    Error, OutsideOfStep, SaveOptions, Settings, UndoPlan, UndoSteps, Undone, WhichStep,
 };
 
 use super::changed_rules::set;
@@ -44,12 +44,12 @@ fn words(step: &Step) -> Vec<String> {
     step.outside.changes.iter().map(ToString::to_string).collect()
 }
 
-fn plan(p: &TestProject, step: StepId) -> TakeBackPlan {
-    let asked = TakeBack {
+fn plan(p: &TestProject, step: StepId) -> UndoPlan {
+    let asked = UndoSteps {
         steps: StepChoice { ids: vec![step], ..StepChoice::default() },
-        ..TakeBack::default()
+        ..UndoSteps::default()
     };
-    p.project().plan_take_back(&asked, &NoProgress).unwrap()
+    p.project().plan_undo_steps(&asked, &NoProgress).unwrap()
 }
 
 fn of(step: &Step) -> [OutsideOfStep; 1] {
@@ -98,7 +98,7 @@ fn a_step_that_destroys_what_checkpoints_leave_out_does_not_change_nothing() {
 }
 
 #[test]
-fn an_undo_does_not_take_back_something_older_than_a_step_nobody_can_undo() {
+fn an_undo_does_not_undo_something_older_than_a_step_nobody_can_undo() {
     let p = project();
     p.write("a.txt", "two\n");
     p.restore("@");
@@ -168,7 +168,7 @@ fn what_tools_do_all_day_is_not_worth_a_word() {
     assert_eq!(words(&gone), ["server.log removed", "uploads emptied"]);
 }
 
-/// The next undo took back older work without a word.
+/// The next undo undid older work without a word.
 #[test]
 fn an_undo_after_a_step_deep_in_a_left_out_directory_says_that_it_goes_further_back() {
     let p = project();
@@ -183,11 +183,11 @@ fn an_undo_after_a_step_deep_in_a_left_out_directory_says_that_it_goes_further_b
     assert_eq!(p.read("a.txt"), "one\n");
     assert_eq!(undone.plan.passed, Some(of(&deep)[0].clone()));
     assert_eq!(undone.plan.outside, []);
-    // What changed something is what an undo takes back.
+    // What changed something is what an undo undoes.
     let busy = step(&p, || p.write("a.txt", "three\n"));
     assert_eq!(busy.outside.unseen, 0);
     let Ok(Undone::Steps(planned, Some(_))) = p.undo() else {
-        panic!("an undo takes it back");
+        panic!("an undo undoes it");
     };
     assert_eq!(planned.unit.id, busy.id());
     assert_eq!(p.read("a.txt"), "one\n");

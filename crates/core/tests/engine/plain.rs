@@ -19,7 +19,7 @@ fn without_links_random_work_ends_in_the_state_the_model_predicts() {
 }
 
 #[test]
-fn without_links_what_is_taken_back_goes_and_everything_else_stays() {
+fn without_links_what_is_undone_goes_and_everything_else_stays() {
     without_links(|| super::interleavings::check_every(13));
 }
 

@@ -284,12 +284,12 @@ fn steps_and_undo_go_on_after_a_purge() {
     assert!(!p.exists("other.txt"));
     p.undo().unwrap();
     assert_eq!(p.read("other.txt"), "other\n");
-    let taken = p.take_back(&of_steps(&[first]));
+    let taken = p.undo_steps(&of_steps(&[first]));
     assert_eq!(p.read("code.txt"), "one\n");
     assert_eq!(p.read("other.txt"), "other\n");
     assert_eq!(p.read("key"), "secret\n", "nobody knows any more who made it");
     assert!(taken.plan.reversed.conflicts.is_empty());
-    p.take_back(&of_steps(&[second]));
+    p.undo_steps(&of_steps(&[second]));
     assert!(!p.exists("other.txt"));
 }
 

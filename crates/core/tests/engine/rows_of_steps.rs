@@ -81,7 +81,7 @@ fn nested_steps_that_end_in_the_same_state_have_numbers_and_checkpoints_of_their
     assert_eq!((one.tree, one.modes, one.extra), (two.tree, two.modes, two.extra));
     assert_eq!(two.changes.unwrap().files, 0, "nothing changed from the one to the other");
     p.expect("a.txt", &[("new\n", &inner.to_string())]);
-    let taken = p.take_back(&of_steps(&[outer]));
+    let taken = p.undo_steps(&of_steps(&[outer]));
     assert_eq!(taken.plan.steps, [inner], "the outer one did nothing beside it");
     assert_eq!(p.read("a.txt"), "old\n");
     p.fsck();
@@ -101,7 +101,7 @@ fn overlapping_steps_that_end_in_the_same_state_have_numbers_and_checkpoints_of_
     let Undone::Steps(planned, Some(taken)) = p.undo().unwrap() else { panic!("a step") };
     assert_eq!((planned.unit.id, names(&taken.plan.unattributed)), (two, vec!["a.txt".to_owned()]));
     assert_eq!(p.read("a.txt"), "whose?\n", "it is not known whose it is");
-    p.take_back(&of_steps(&[one, two]));
+    p.undo_steps(&of_steps(&[one, two]));
     assert_eq!(p.read("a.txt"), "old\n");
     assert!(p.undo().is_ok_and(|undone| matches!(undone, Undone::Done(_))), "of that undo");
     p.fsck();
@@ -153,7 +153,7 @@ fn every_move_has_the_number_of_a_checkpoint_of_what_is_there_then() {
     note(&p, done(p.redo().unwrap()), 4);
     note(&p, done(p.undo().unwrap()), 4);
     note(&p, p.restore_paths(&p.oldest(), &["a.txt"]).unwrap(), 1);
-    note(&p, *p.take_back(&of_steps(&[step])).restored.unwrap(), 2);
+    note(&p, *p.undo_steps(&of_steps(&[step])).restored.unwrap(), 2);
     assert_eq!(p.read("sub/c.txt"), "by hand\n", "not undone with it");
     let rows = rows.split_off(1);
     for (row, files) in &rows {
@@ -182,7 +182,7 @@ fn going_back_to_where_a_move_led_is_a_move_of_its_own() {
     let p = started();
     let step = p.step("claude", || p.write("a.txt", "agent\n"));
     p.write("b.txt", "by hand\n");
-    let undo = p.take_back(&of_steps(&[step])).restored.unwrap();
+    let undo = p.undo_steps(&of_steps(&[step])).restored.unwrap();
     let row = assert_row_is_the_present(&p, &undo);
     assert_eq!(row.reason, format!("undo of step {step}"), "one checkpoint is enough");
     p.write("a.txt", "later\n");
@@ -206,7 +206,7 @@ fn what_others_do_while_files_are_restored_is_theirs_and_not_the_moves() {
     assert!(!p.save("at once").is_new);
     p.expect("sub/new", &[("theirs\n", "hand")]);
     p.step("claude", || p.write("a.txt", "agent\n"));
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert_eq!(names(&taken.plan.by_hand), ["sub/new"]);
     assert_eq!((p.read("sub/new"), p.read("a.txt")), ("theirs\n".into(), "old\n".into()));
 }
@@ -250,7 +250,7 @@ fn worked(drops: bool) -> TestProject {
     p.end(inner);
     p.end(outer);
     // Its checkpoint was made before it, and there was one like it before moves had numbers.
-    p.take_back(&of_steps(&[one])).restored.unwrap();
+    p.undo_steps(&of_steps(&[one])).restored.unwrap();
     p.write("g", "1\nby hand\nlast\n");
     p
 }
@@ -269,7 +269,7 @@ fn the_checkpoints_of_moves_change_no_authors() {
     let f = ["1\n", "2\n", "3\n", "inner\n", "4\n", "by hand\n"].into_iter().zip(f);
     let f: Vec<_> = f.map(|(line, author)| (line.to_owned(), author)).collect();
     assert_eq!(authors(&with, "f"), f);
-    let hands = |p: &TestProject| names(&p.plan_take_back(&restore_oldest(p)).by_hand);
+    let hands = |p: &TestProject| names(&p.plan_undo_steps(&restore_oldest(p)).by_hand);
     assert_eq!(hands(&with), hands(&without));
 }
 
@@ -285,7 +285,7 @@ fn a_number_stays_when_its_checkpoint_is_dropped() {
     }
     let called: Vec<StepId> = steps(&p).iter().map(Step::id).collect();
     assert!(called.contains(&step) && called.contains(&StepId::Number(restored.number.unwrap())));
-    assert_eq!(p.plan_take_back(&of_steps(&[step])).uncertain(), [step]);
+    assert_eq!(p.plan_undo_steps(&of_steps(&[step])).uncertain(), [step]);
     let later = p.step("claude", || p.write("a.txt", "later\n"));
     assert!(called.iter().all(|before| *before < later), "{later}: {called:?}");
 }
@@ -311,7 +311,7 @@ fn records_of_before_are_read() {
     let next = p.begin("claude", "edit");
     assert_eq!(next, StepId::Handle(3), "the order goes on");
     assert_eq!(p.end(next).id(), next);
-    let taken = p.take_back(&of_steps(&[StepId::Handle(1)]));
+    let taken = p.undo_steps(&of_steps(&[StepId::Handle(1)]));
     assert_eq!(taken.plan.steps, [StepId::Handle(1)]);
     assert_eq!((p.read("a.txt"), p.read("b.txt")), ("old\n".into(), "old\n".into()));
 }

@@ -231,7 +231,7 @@ fn check_step(day: &mut Day, what: &str) {
         day.p.save("by the rules of now");
     }
     let after = day.files();
-    let taken = day.p.take_back(&of_steps(&[step]));
+    let taken = day.p.undo_steps(&of_steps(&[step]));
     let mut named: BTreeSet<String> = taken
         .plan
         .outside
@@ -297,7 +297,7 @@ fn check_restore(day: &mut Day, what: &str) {
         day.change_rules();
     }
     if day.files() != after {
-        // A hand edit is what an undo takes back first.
+        // A hand edit is what an undo undoes first.
         return;
     }
     match day.p.undo().unwrap() {

@@ -116,13 +116,13 @@ fn a_damaged_copy_of_what_an_undo_or_redo_displaces_is_stored_again() {
 }
 
 #[test]
-fn a_damaged_copy_of_what_taking_back_a_step_displaces_is_stored_again() {
+fn a_damaged_copy_of_what_undoing_a_step_displaces_is_stored_again() {
     let p = TestProject::new();
     p.write("a", "one\n");
     p.save("first");
     let step = p.step("agent", || p.write("made.txt", "only here\n"));
     rot(&p, &id_of(&p, "made.txt"));
-    p.take_back(&of_steps(&[step]));
+    p.undo_steps(&of_steps(&[step]));
     assert!(!p.exists("made.txt"));
     p.undo().unwrap();
     assert_eq!(p.read("made.txt"), "only here\n");

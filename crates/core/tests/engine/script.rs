@@ -1,8 +1,8 @@
-//! A tiny model of work on a project: who did what, and what is left when some of it is taken back.
+//! A tiny model of work on a project: who did what, and what is left when some of it is undone.
 //!
 //! A script is a list of marks and actions. The model knows nothing of trees, merges or checkpoints. A file is
 //! a list of lines, some of which (the slots) are what edits are about, with enough lines between them that
-//! no merge takes two for one. What is left when actions are taken back is what the *other* actions alone
+//! no merge takes two for one. What is left when actions are undone is what the *other* actions alone
 //! lead to; an action that something later depends on stays, and its file is in conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,7 @@ pub struct Script {
     pub agents: Vec<&'static str>,
 }
 
-/// What is taken back.
+/// What is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// These steps, wherever they were.
@@ -251,7 +251,7 @@ impl Script {
     }
 
     /// Ends a stretch; `None` if the model says nothing about such a one. One in which everything was
-    /// taken back by hand would not be seen.
+    /// undone by hand would not be seen.
     fn close(&mut self, files: &Files) -> Option<()> {
         let is_changed = self.points.last() != Some(files) && !self.is_replaced();
         self.points.push(files.clone());
@@ -301,7 +301,7 @@ impl Script {
         }
     }
 
-    /// What has to come of taking this back.
+    /// What has to come of undoing this.
     pub fn expected(&self, asked: &Asked) -> Expected {
         let chosen = self.chosen(asked);
         let first = match asked {
@@ -361,7 +361,7 @@ impl Script {
         differing(&self.points[stretch], &self.points[stretch + 1])
     }
 
-    /// What the other actions lead to, with what cannot be taken back. A file that something later holds in one run
+    /// What the other actions lead to, with what cannot be undone. A file that something later holds in one run
     /// stays as it is in all of them.
     fn without(&self, runs: &[Vec<usize>], conflicts: &mut BTreeSet<String>) -> Files {
         let mut left: BTreeSet<usize> = BTreeSet::new();
@@ -439,7 +439,7 @@ impl Script {
     }
 }
 
-/// Stretches that follow each other are taken back as one.
+/// Stretches that follow each other are undone as one.
 fn runs_of(ours: &[usize], changed: &BTreeSet<usize>) -> Vec<Vec<usize>> {
     let mut runs: Vec<Vec<usize>> = Vec::new();
     for stretch in ours {

@@ -177,7 +177,7 @@ fn a_restore_leaves_alone_what_was_left_out() {
 }
 
 #[test]
-fn a_step_that_writes_a_secret_is_recorded_and_taken_back_without_it() {
+fn a_step_that_writes_a_secret_is_recorded_and_undone_without_it() {
     let p = TestProject::new();
     p.write("a.txt", "one\n");
     p.save("first");
@@ -186,10 +186,10 @@ fn a_step_that_writes_a_secret_is_recorded_and_taken_back_without_it() {
         p.write("conf.txt", secret(9));
     });
     let cleaned = p.step("claude", || p.write("conf.txt", "clean by now\n"));
-    p.take_back(&of_steps(&[wrote]));
+    p.undo_steps(&of_steps(&[wrote]));
     assert_eq!(p.read("a.txt"), "one\n");
     assert_eq!(p.read("conf.txt"), "clean by now\n");
-    let taken = p.take_back(&of_steps(&[cleaned]));
+    let taken = p.undo_steps(&of_steps(&[cleaned]));
     assert_eq!(p.read("conf.txt"), "clean by now\n", "nobody knows it otherwise");
     let kept = taken.plan.reversed.kept.iter();
     let kept: Vec<_> = kept.map(|(path, why)| (path.to_string(), *why)).collect();

@@ -3,7 +3,7 @@
 use herma_core::engine::NoProgress;
 use herma_core::restore::{Kept, KeptWhy, RestoreOptions, Then};
 use herma_core::steps::{StepKind, StepStart};
-use herma_core::{Error, RelPath, Settings, TakeBack, TakeBackPlan};
+use herma_core::{Error, RelPath, Settings, UndoPlan, UndoSteps};
 use herma_worktree::reason::Reason;
 
 use super::project::TestProject;
@@ -106,13 +106,13 @@ fn a_directory_that_comes_back_without_its_secret_says_so() {
     assert_eq!(restored.kept, missing);
 }
 
-fn plan(p: &TestProject, paths: &[&str]) -> Result<TakeBackPlan, Error> {
-    let asked = TakeBack {
+fn plan(p: &TestProject, paths: &[&str]) -> Result<UndoPlan, Error> {
+    let asked = UndoSteps {
         since: Some(p.find("@-2")),
         paths: paths.iter().map(|p| RelPath::new(*p).unwrap()).collect(),
-        ..TakeBack::default()
+        ..UndoSteps::default()
     };
-    p.project().plan_take_back(&asked, &NoProgress)
+    p.project().plan_undo_steps(&asked, &NoProgress)
 }
 
 #[test]

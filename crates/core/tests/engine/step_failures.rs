@@ -5,7 +5,7 @@ use herma_core::engine::NoProgress;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::{StepChoice, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{Error, RelPath, TakeBack, WhichStep};
+use herma_core::{Error, RelPath, UndoSteps, WhichStep};
 use herma_testkit::tree::assert_same;
 
 use super::interleavings::quick_project;
@@ -59,7 +59,7 @@ fn a_step_nobody_ended_counts_until_the_next_checkpoint() {
     assert!(matches!(again, Err(Error::StepIsOver(_))), "{again:?}");
     p.save("somebody");
     p.write("c.txt", "by hand, later\n");
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(taken.plan.uncertain(), [step]);
     assert_eq!(names(&taken.plan.by_hand), [""; 0], "what overlaps nothing is not named");
     assert_eq!(contents(&p), ["old", "old", "by hand, later", "old"]);
@@ -72,7 +72,7 @@ fn a_step_that_is_still_open_counts_until_now_and_says_so() {
     p.write("a.txt", "agent\n");
     p.save("somebody");
     p.write("b.txt", "anybody\n");
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(taken.plan.uncertain(), [step]);
     assert_eq!(contents(&p), ["old"; 4]);
     p.undo().unwrap();
@@ -90,9 +90,9 @@ fn a_step_with_an_unknown_end_counts_until_the_next_checkpoint() {
     p.write("b.txt", "agent, in the background\n");
     let next = p.step("codex", || p.write("c.txt", "codex\n"));
     p.write("d.txt", "by hand\n");
-    let plan = p.plan_take_back(&of_steps(&[next]));
+    let plan = p.plan_undo_steps(&of_steps(&[next]));
     assert_eq!(plan.uncertain(), []);
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(taken.plan.uncertain(), [step]);
     assert_eq!(names(&taken.plan.by_others), [""; 0], "what overlaps nothing is not named");
     assert_eq!(contents(&p), ["old", "old", "codex", "by hand"]);
@@ -109,14 +109,14 @@ fn what_happened_during_two_steps_is_nobodys() {
     p.write("c.txt", "codex\n");
     let second = p.end(second).id();
     p.write("d.txt", "by hand\n");
-    let plan = p.plan_take_back(&of_steps(&[second]));
+    let plan = p.plan_undo_steps(&of_steps(&[second]));
     assert_eq!(names(&plan.unattributed), ["b.txt"]);
-    let taken = p.take_back(&of_steps(&[first]));
+    let taken = p.undo_steps(&of_steps(&[first]));
     assert_eq!(names(&taken.plan.unattributed), ["b.txt"]);
     assert_eq!(names(&taken.plan.by_others), [""; 0], "what overlaps nothing is not named");
     assert_eq!(contents(&p), ["old", "one of them", "codex", "by hand"]);
     p.undo().unwrap();
-    let both = p.take_back(&of_steps(&[first, second]));
+    let both = p.undo_steps(&of_steps(&[first, second]));
     assert_eq!(names(&both.plan.unattributed), [""; 0]);
     assert_eq!(contents(&p), ["old", "old", "old", "by hand"]);
 }
@@ -132,11 +132,11 @@ fn a_step_within_another_is_told_from_it_and_goes_with_it() {
     p.write("c.txt", "outer\n");
     let outer = p.end(outer).id();
     p.write("d.txt", "by hand\n");
-    let taken = p.take_back(&of_steps(&[inner]));
+    let taken = p.undo_steps(&of_steps(&[inner]));
     assert_eq!(taken.plan.steps, [inner]);
     assert_eq!(contents(&p), ["outer", "old", "outer", "by hand"]);
     p.undo().unwrap();
-    let taken = p.take_back(&of_steps(&[outer]));
+    let taken = p.undo_steps(&of_steps(&[outer]));
     assert_eq!(taken.plan.steps, [inner, outer]);
     assert_eq!(contents(&p), ["old", "old", "old", "by hand"]);
 }
@@ -163,7 +163,7 @@ fn a_step_that_lost_a_checkpoint_is_doubted() {
             project.drop_checkpoint(&after).unwrap();
         }
         let what = format!("before lost: {lose_before}, after lost: {lose_after}");
-        let taken = p.take_back(&of_steps(&[step]));
+        let taken = p.undo_steps(&of_steps(&[step]));
         assert_eq!(taken.plan.uncertain(), [step], "{what}");
         let b = if lose_before { "old" } else { "by hand, before" };
         let c = if lose_after { "old" } else { "by hand, after" };
@@ -187,9 +187,9 @@ fn a_step_of_which_nothing_is_left_is_refused() {
         project.drop_checkpoint(old).unwrap();
     }
     p.write("c.txt", "by hand\n");
-    let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress);
+    let plan = project.plan_undo_steps(&of_steps(&[step]), &NoProgress);
     assert!(matches!(&plan, Err(Error::StepsForgotten(steps)) if *steps == [step]), "{plan:?}");
-    let unknown = project.plan_take_back(&of_steps(&[StepId::Number(99)]), &NoProgress);
+    let unknown = project.plan_undo_steps(&of_steps(&[StepId::Number(99)]), &NoProgress);
     assert!(matches!(unknown, Err(Error::NoSuchStep(_))), "{unknown:?}");
     assert_eq!(contents(&p), ["agent", "by hand", "by hand", "old"]);
 }
@@ -204,7 +204,7 @@ fn a_checkpoint_in_the_place_of_a_dropped_one_is_not_taken_for_it() {
     let saved = p.save("somebody");
     assert!(saved.checkpoint.number > dropped.number);
     p.write("a.txt", "by hand\n");
-    let plan = p.plan_take_back(&of_steps(&[step]));
+    let plan = p.plan_undo_steps(&of_steps(&[step]));
     assert_eq!(plan.uncertain(), [step], "nobody knows where it ended");
     assert_eq!(names(&plan.by_hand), ["a.txt"]);
 }
@@ -228,15 +228,15 @@ fn a_restore_between_steps_is_not_a_persons_work() {
         });
         p.restore_with(&first.id.to_hex(), &part).unwrap();
         assert_eq!(contents(&p), ["old", b_after, "old", "old"]);
-        let plan = p.plan_take_back(&restore_oldest(&p));
+        let plan = p.plan_undo_steps(&restore_oldest(&p));
         assert_eq!(names(&plan.by_hand), [""; 0], "{part:?}");
         assert!(plan.exact.is_some(), "{part:?}");
         let second = p.step("codex", || p.write("c.txt", "second step\n"));
         p.write("d.txt", "by hand\n");
-        let taken = p.take_back(&of_steps(&[second]));
+        let taken = p.undo_steps(&of_steps(&[second]));
         assert_eq!(names(&taken.plan.by_hand), [""; 0], "{part:?}");
         assert_eq!(contents(&p), ["old", b_after, "old", "by hand"]);
-        let taken = p.take_back(&restore_oldest(&p));
+        let taken = p.undo_steps(&restore_oldest(&p));
         assert_eq!(names(&taken.plan.by_hand), ["d.txt"], "{part:?}");
         assert_eq!(conflicts(&taken.plan), [""; 0], "{part:?}");
         assert_eq!(contents(&p), ["old", "old", "old", "by hand"], "{part:?}");
@@ -249,18 +249,18 @@ fn restores_after_restores_keep_what_is_a_persons() {
     let p = started();
     p.step("claude", || p.write("a.txt", "one\n"));
     p.write("b.txt", "by hand\n");
-    p.take_back(&restore_oldest(&p));
+    p.undo_steps(&restore_oldest(&p));
     assert_eq!(contents(&p), ["old", "by hand", "old", "old"]);
-    let again = p.plan_take_back(&restore_oldest(&p));
+    let again = p.plan_undo_steps(&restore_oldest(&p));
     assert!(again.is_empty(), "{again:?}");
     p.step("claude", || p.write("a.txt", "two\n"));
     p.write("c.txt", "by hand\n");
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert_eq!(names(&taken.plan.by_hand), ["b.txt", "c.txt"]);
     assert_eq!(contents(&p), ["old", "by hand", "by hand", "old"]);
     p.undo().unwrap();
     assert_eq!(contents(&p), ["two", "by hand", "by hand", "old"]);
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert_eq!(names(&taken.plan.by_hand), ["b.txt", "c.txt"]);
     assert_eq!(contents(&p), ["old", "by hand", "by hand", "old"]);
 }
@@ -271,12 +271,12 @@ fn an_undo_of_an_undo_brings_the_step_back() {
     let first = p.step("claude", || p.write("a.txt", "one\n"));
     let second = p.step("claude", || p.write("b.txt", "two\n"));
     p.write("c.txt", "by hand\n");
-    p.take_back(&of_steps(&[first]));
+    p.undo_steps(&of_steps(&[first]));
     let undo_of_first = last_step(&p);
-    p.take_back(&of_steps(&[second]));
+    p.undo_steps(&of_steps(&[second]));
     assert_eq!(contents(&p), ["old", "old", "by hand", "old"]);
     p.write("d.txt", "by hand\n");
-    let taken = p.take_back(&of_steps(&[undo_of_first]));
+    let taken = p.undo_steps(&of_steps(&[undo_of_first]));
     assert_eq!(taken.plan.steps, [undo_of_first]);
     assert_eq!(contents(&p), ["one", "old", "by hand", "by hand"]);
     // What is back is the step's again, or it is nobody's loss: undoing it once more is no conflict.
@@ -293,9 +293,9 @@ fn a_step_that_was_undone_already_leaves_nothing_to_do() {
         p.write("made.txt", "made\n");
     });
     p.write("b.txt", "by hand\n");
-    p.take_back(&of_steps(&[step]));
+    p.undo_steps(&of_steps(&[step]));
     let tree = p.tree();
-    let again = p.take_back(&of_steps(&[step]));
+    let again = p.undo_steps(&of_steps(&[step]));
     assert!(again.restored.is_none(), "{:?}", again.plan.reversed);
     assert_same(&tree, &p.tree(), "twice is once");
 }
@@ -305,10 +305,10 @@ fn a_plan_for_other_files_is_refused() {
     let p = started();
     let step = p.step("claude", || p.write("a.txt", "agent\n"));
     let project = p.project();
-    let plan = p.plan_take_back(&of_steps(&[step]));
+    let plan = p.plan_undo_steps(&of_steps(&[step]));
     p.write("b.txt", "by hand, after planning\n");
     let count = p.list().len();
-    let refused = project.take_back_as_planned(plan, &NoProgress);
+    let refused = project.undo_as_planned(plan, &NoProgress);
     assert!(matches!(refused, Err(Error::ChangedSincePlan)), "{refused:?}");
     assert_eq!(p.list().len(), count, "a refusal adds no entry");
     assert_eq!(p.read("a.txt"), "agent\n");
@@ -329,17 +329,17 @@ fn steps_are_chosen_by_session_turn_and_time() {
     work("s", "b.txt");
     work("other", "c.txt");
     p.write("d.txt", "by hand\n");
-    let asked = |choice: StepChoice| TakeBack { steps: choice, ..TakeBack::default() };
+    let asked = |choice: StepChoice| UndoSteps { steps: choice, ..UndoSteps::default() };
     let session = Some("s".to_owned());
     let last_turn = StepChoice {
         session: session.clone(),
         turn: Some(herma_core::steps::TurnChoice::Last),
         ..StepChoice::default()
     };
-    p.take_back(&asked(last_turn));
+    p.undo_steps(&asked(last_turn));
     assert_eq!(contents(&p), ["agent", "old", "agent", "by hand"]);
     let of_session = StepChoice { session, ..StepChoice::default() };
-    p.take_back(&asked(of_session));
+    p.undo_steps(&asked(of_session));
     assert_eq!(contents(&p), ["old", "old", "agent", "by hand"]);
 }
 
@@ -365,7 +365,7 @@ fn a_formatter_over_a_thousand_files_goes_and_twenty_hand_edits_stay() {
         expected.insert(path(n), herma_testkit::tree::Node::File { bytes, mode });
     }
     let before = p.tree();
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(taken.plan.by_hand.len(), 20);
     assert_eq!(taken.plan.reversed.merged.len(), 20);
     assert_same(&expected, &p.tree(), "formatted back");
@@ -380,12 +380,12 @@ fn without_steps_or_without_hand_edits_a_restore_is_exact() {
     p.write("a.txt", "by hand\n");
     p.save("somebody");
     p.write("b.txt", "by hand\n");
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert!(taken.plan.exact.is_some());
     assert_eq!(contents(&p), ["old"; 4]);
     let p = started();
     p.step("claude", || p.write("a.txt", "agent\n"));
-    let taken = p.take_back(&restore_oldest(&p));
+    let taken = p.undo_steps(&restore_oldest(&p));
     assert!(taken.plan.exact.is_some());
     assert_eq!(contents(&p), ["old"; 4]);
 }
@@ -400,13 +400,13 @@ fn an_exact_restore_names_steps_it_is_not_sure_of() {
     project.end_step_unknown(&WhichStep::Id(step)).unwrap();
     p.write("b.txt", "by hand, as far as anybody can tell\n");
     assert!(project.has_steps_since(&first).unwrap());
-    let plan = p.plan_take_back(&restore_oldest(&p));
+    let plan = p.plan_undo_steps(&restore_oldest(&p));
     assert!(plan.exact.is_some());
     assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], vec![step]));
     p.save("somebody");
     p.write("c.txt", "by hand\n");
     assert!(project.has_steps_since(&first).unwrap());
     assert!(!project.has_steps_since(&p.find("@")).unwrap());
-    p.take_back(&restore_oldest(&p));
+    p.undo_steps(&restore_oldest(&p));
     assert_eq!(contents(&p), ["old", "old", "by hand", "old"]);
 }

@@ -4,7 +4,7 @@ use herma_core::engine::NoProgress;
 use herma_core::steps::{StepChoice, StepEnd, StepKind};
 use herma_core::types::checkpoint::Checkpoint;
 
-use herma_core::{Error, Extent, StepOutcome, TakeBack};
+use herma_core::{Error, Extent, StepOutcome, UndoSteps};
 use herma_worktree::reason::Reason;
 
 use super::authorship::rel;
@@ -48,7 +48,7 @@ fn a_plan_says_what_was_done_by_hand_and_what_becomes_of_each_step() {
     let step = p.step("claude", || p.write("a.txt", "agent\n"));
     p.chmod("a.txt", 0o600);
     p.chmod("b.txt", 0o600);
-    let plan = p.plan_take_back(&of_steps(&[step]));
+    let plan = p.plan_undo_steps(&of_steps(&[step]));
     assert_eq!(names(&plan.by_hand), ["a.txt"], "only what overlaps is named");
     let whole = StepOutcome { step, extent: Extent::Whole, left: Vec::new() };
     assert_eq!(plan.outcomes(), [whole]);
@@ -64,12 +64,12 @@ fn a_path_that_was_asked_for_and_is_not_held_is_named_once() {
     p.save("first");
     p.step("claude", || p.write("a.txt", "agent\n"));
     p.write("b.txt", "by hand\n");
-    let asked = TakeBack {
+    let asked = UndoSteps {
         since: Some(p.find("@-1")),
         paths: vec![rel("a.txt"), rel("secrets.yaml")],
-        ..TakeBack::default()
+        ..UndoSteps::default()
     };
-    let plan = p.plan_take_back(&asked);
+    let plan = p.plan_undo_steps(&asked);
     assert_eq!(plan.reversed.kept, [(rel("secrets.yaml"), Reason::Secret)]);
 }
 
@@ -86,12 +86,12 @@ fn what_a_step_made_goes_though_an_older_checkpoint_of_the_same_files_left_it_ou
     p.write("a.txt", "two\n");
     let step = p.step("claude", || p.write("made", "by the agent\n"));
     p.write("a.txt", "one\n");
-    p.take_back(&of_steps(&[step]));
+    p.undo_steps(&of_steps(&[step]));
     assert_eq!((p.read("a.txt").as_str(), p.exists("made")), ("one\n", false));
 }
 
 #[test]
-fn what_the_rules_leave_out_stays_though_a_step_before_all_that_is_taken_back_made_it() {
+fn what_the_rules_leave_out_stays_though_a_step_before_all_that_is_undone_made_it() {
     let mut p = TestProject::new();
     p.write("a.txt", "one\n");
     p.step("claude", || p.write("made", "by the agent\n"));
@@ -101,7 +101,7 @@ fn what_the_rules_leave_out_stays_though_a_step_before_all_that_is_taken_back_ma
     let since = Some(p.save("without it").checkpoint);
     p.step("claude", || p.write("a.txt", "three\n"));
     p.write("made", "by the agent\n");
-    let taken = p.take_back(&TakeBack { since, ..TakeBack::default() });
+    let taken = p.undo_steps(&UndoSteps { since, ..UndoSteps::default() });
     assert!(taken.plan.exact.is_some(), "it is nobody's work");
     assert_eq!((p.read("a.txt").as_str(), p.exists("made")), ("two\n", true));
 }

@@ -83,7 +83,7 @@ fn kill_everywhere(p: &TestProject, name: &str, check: impl Fn(&Engine, StepId))
             let engine = engine(&home, None, Settings::default());
             let project = engine.project(&p.root).unwrap();
             let first = StepId::Number(2);
-            let plan = project.plan_take_back(&of_steps(&[first]), &NoProgress).unwrap();
+            let plan = project.plan_undo_steps(&of_steps(&[first]), &NoProgress).unwrap();
             assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![first], Vec::new()));
             let step = match work(&engine, &p.root, name) {
                 // The record was written before the process died.
@@ -111,7 +111,7 @@ fn a_step_whose_end_was_killed_can_be_ended() {
     p.write("a.txt", "second step\n");
     kill_everywhere(&p, "end", |engine, ended| {
         let project = engine.project(&p.root).unwrap();
-        let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress);
+        let plan = project.plan_undo_steps(&of_steps(&[step]), &NoProgress);
         let plan = plan.unwrap();
         assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![ended], Vec::new()));
         let newest = project.timeline().unwrap().remove(0);

@@ -5,7 +5,7 @@ use herma_core::steps::StepId;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
 
-use super::interleavings::{assert_plan, assert_taken_back, on_all_cores, quick_project, request};
+use super::interleavings::{assert_plan, assert_undone, on_all_cores, quick_project, request};
 use super::model::number;
 use super::script::{Action, Asked, FIRST_FILES, Line, SLOTS, Script};
 use super::steps::of_steps;
@@ -73,21 +73,21 @@ fn check_case(seed: u64) {
     let asked = Asked::Steps(steps.clone());
     let expected = script.expected(&asked);
     assert!(expected.conflicts.is_empty(), "the model: {what}");
-    let plan = p.plan_take_back(&request(&p, &asked));
+    let plan = p.plan_undo_steps(&request(&p, &asked));
     assert_plan(&p, &plan, &expected, &what);
     match seed % 4 {
-        0 => assert_taken_back(&p, &asked, &expected, &what),
+        0 => assert_undone(&p, &asked, &expected, &what),
         1 => {
             let asked = Asked::Restore;
             let expected = script.expected(&asked);
-            assert_plan(&p, &p.plan_take_back(&request(&p, &asked)), &expected, &what);
-            assert_taken_back(&p, &asked, &expected, &what);
+            assert_plan(&p, &p.plan_undo_steps(&request(&p, &asked)), &expected, &what);
+            assert_undone(&p, &asked, &expected, &what);
         }
         _ => {
             shuffle(&mut random, &mut steps);
             for step in &steps {
                 let step = StepId::Handle(*step as i64);
-                let taken = p.take_back(&of_steps(&[step]));
+                let taken = p.undo_steps(&of_steps(&[step]));
                 assert_eq!(taken.plan.reversed.conflicts, [], "step {step}, {what}");
                 assert_eq!(taken.plan.steps, [p.called(step)], "{what}");
             }

@@ -1,9 +1,9 @@
-//! Steps, and taking them back.
+//! Steps, and undoing them.
 
 use herma_core::engine::NoProgress;
 use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{TakeBack, TakeBackPlan, TakenBack, WhichStep};
+use herma_core::{StepsUndone, UndoPlan, UndoSteps, WhichStep};
 use herma_diff::Side;
 
 use super::project::TestProject;
@@ -48,15 +48,15 @@ impl TestProject {
         steps.iter().find(|listed| listed.step.is(step)).unwrap().step.id()
     }
 
-    pub fn plan_take_back(&self, asked: &TakeBack) -> TakeBackPlan {
+    pub fn plan_undo_steps(&self, asked: &UndoSteps) -> UndoPlan {
         let project = self.project();
-        project.plan_take_back(asked, &NoProgress).unwrap()
+        project.plan_undo_steps(asked, &NoProgress).unwrap()
     }
 
-    pub fn take_back(&self, asked: &TakeBack) -> TakenBack {
+    pub fn undo_steps(&self, asked: &UndoSteps) -> StepsUndone {
         let project = self.project();
-        let plan = project.plan_take_back(asked, &NoProgress).unwrap();
-        let taken = project.take_back(asked, &NoProgress).unwrap();
+        let plan = project.plan_undo_steps(asked, &NoProgress).unwrap();
+        let taken = project.undo_steps(asked, &NoProgress).unwrap();
         assert_eq!(plan.reversed, taken.plan.reversed, "what is planned is done");
         assert_eq!(plan.exact, taken.plan.exact, "what is planned is done");
         taken
@@ -71,10 +71,10 @@ pub fn handle(step: StepId) -> i64 {
     }
 }
 
-pub fn of_steps(ids: &[StepId]) -> TakeBack {
-    TakeBack {
+pub fn of_steps(ids: &[StepId]) -> UndoSteps {
+    UndoSteps {
         steps: StepChoice { ids: ids.to_vec(), ..StepChoice::default() },
-        ..TakeBack::default()
+        ..UndoSteps::default()
     }
 }
 
@@ -119,7 +119,7 @@ fn checkpoints_around_a_step_and_its_undo_say_what_they_are_of() {
     p.write("a.txt", lines("a", "f"));
     let number = p.step("claude", || p.write("a.txt", lines("A", "f")));
     p.write("a.txt", lines("A", "F"));
-    let plan = p.plan_take_back(&of_steps(&[number]));
+    let plan = p.plan_undo_steps(&of_steps(&[number]));
     let preview = p.project().preview(&plan).unwrap();
     let change = preview.changes[0].clone();
     let [old, new] = [change.old, change.new].map(|side| side.unwrap().id);
@@ -128,7 +128,7 @@ fn checkpoints_around_a_step_and_its_undo_say_what_they_are_of() {
     let will_be = preview.new_side().content(&change.path, &new, 1000).unwrap();
     assert_eq!((content(was), content(will_be)), (lines("A", "F"), lines("a", "F")));
     assert_eq!((preview.changes.len(), preview.modes.len()), (1, 0));
-    p.take_back(&of_steps(&[number]));
+    p.undo_steps(&of_steps(&[number]));
     assert_eq!(p.read("a.txt"), lines("a", "F"));
     let reasons: Vec<String> = p.list().iter().map(|c| c.reason.to_string()).collect();
     let undo = format!("undo of step {number}");
@@ -158,7 +158,7 @@ fn a_step_in_the_middle_goes_and_everything_else_stays() {
     });
     p.write("code.txt", lines(["A", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
     assert_eq!([first, second], [2, 3].map(StepId::Number));
-    let taken = p.take_back(&of_steps(&[first]));
+    let taken = p.undo_steps(&of_steps(&[first]));
     assert_eq!(taken.plan.steps, [first]);
     assert_eq!(p.read("code.txt"), lines(["a", "b", "c", "d", "E", "f", "g", "h", "by hand"]));
     assert!(!p.path("made.txt").exists());

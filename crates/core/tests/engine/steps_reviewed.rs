@@ -1,11 +1,11 @@
-//! What a hostile review of steps and taking back found, and stays found.
+//! What a hostile review of steps and undoing found, and stays found.
 
 use herma_core::LineAuthor;
 use herma_core::engine::NoProgress;
 use herma_core::error::Error;
 use herma_core::steps::{Doubt, StepChoice, StepEnd, StepKind, StepStart, TurnChoice};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{TakeBack, WhichStep};
+use herma_core::{UndoSteps, WhichStep};
 
 use super::project::TestProject;
 use super::steps::of_steps;
@@ -33,7 +33,7 @@ fn a_call_whose_end_nobody_told_does_not_reach_over_the_next_step() {
     let step = p.begin_as(in_session("2"));
     p.write("f", "1\ntwo\n3\n");
     let step = p.end(step).id();
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert_eq!(taken.plan.steps, [step]);
     assert_eq!(taken.plan.uncertain(), []);
     assert_eq!(p.read("f"), "1\n2\n3\n");
@@ -58,7 +58,7 @@ fn a_run_that_was_killed_ends_when_the_next_step_begins() {
     let listed = p.project().steps(&StepChoice::default()).unwrap();
     let killed = listed.iter().find(|listed| listed.step.handle == 1);
     assert!(matches!(killed.unwrap().step.end, StepEnd::Unknown(_)));
-    p.take_back(&of_steps(&[step]));
+    p.undo_steps(&of_steps(&[step]));
     assert_eq!(p.read("f"), "1\n2\n3\n");
     assert_eq!(p.read("g"), "by hand\n");
 }
@@ -78,9 +78,9 @@ fn a_project_that_moved_takes_its_steps_along() {
     let project = engine.project(&moved).unwrap();
     let from = project.adoptable().unwrap().pop().unwrap();
     project.adopt(&from).unwrap();
-    let plan = project.plan_take_back(&of_steps(&[step]), &NoProgress).unwrap();
+    let plan = project.plan_undo_steps(&of_steps(&[step]), &NoProgress).unwrap();
     assert_eq!((plan.steps.clone(), plan.uncertain()), (vec![step], vec![]));
-    project.take_back_as_planned(plan, &NoProgress).unwrap();
+    project.undo_as_planned(plan, &NoProgress).unwrap();
     let text = std::fs::read_to_string(moved.join("f")).unwrap();
     assert_eq!(text, "1\n2\n3\n4\n5\nsix\n");
     let next = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress).unwrap();
@@ -97,24 +97,24 @@ fn the_last_turn_is_the_last_one_whatever_numbers_are_asked_for() {
         p.write(&format!("f{turn}"), text);
         steps.push(p.end(step).id());
     }
-    let asked = TakeBack {
+    let asked = UndoSteps {
         steps: StepChoice {
             ids: vec![steps[0]],
             turn: Some(TurnChoice::Last),
             ..StepChoice::default()
         },
-        ..TakeBack::default()
+        ..UndoSteps::default()
     };
-    let refused = p.project().plan_take_back(&asked, &NoProgress);
+    let refused = p.project().plan_undo_steps(&asked, &NoProgress);
     assert!(matches!(refused, Err(Error::NoSteps)), "{refused:?}");
 }
 
 #[test]
-fn a_step_that_changed_nothing_is_nothing_to_take_back() {
+fn a_step_that_changed_nothing_is_nothing_to_undo() {
     let p = TestProject::new();
     p.write("f", "1\n");
     let step = p.step("a", || {});
-    let taken = p.take_back(&of_steps(&[step]));
+    let taken = p.undo_steps(&of_steps(&[step]));
     assert!(taken.restored.is_none() && taken.plan.is_empty());
     let which = WhichStep::Id(step);
     let again = p.project().end_step(&which, &NoProgress);
@@ -132,9 +132,9 @@ fn what_is_in_doubt_says_why() {
     p.write("h", "3\n");
     let gone = p.find("@-1");
     p.project().drop_checkpoint(&gone).unwrap();
-    let doubt = |step| p.plan_take_back(&of_steps(&[step])).doubts;
+    let doubt = |step| p.plan_undo_steps(&of_steps(&[step])).doubts;
     assert_eq!(doubt(open), [(open, Doubt::StillOpen)]);
-    let both = p.plan_take_back(&of_steps(&[first, second])).doubts;
+    let both = p.plan_undo_steps(&of_steps(&[first, second])).doubts;
     assert_eq!(both, [(first, Doubt::CheckpointGone), (second, Doubt::CheckpointGone)]);
     assert_ne!(LineAuthor::Hand, LineAuthor::Step(first));
 }

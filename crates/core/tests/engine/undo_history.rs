@@ -14,8 +14,8 @@ use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart, 
 use herma_core::types::checkpoint::Facts;
 use herma_core::types::clock::Timestamp;
 use herma_core::{
-    Clock, Engine, Error, Extent, NextMove, Project, RelPath, Row, Spec, TakeBack, TakeBackPlan,
-    UndoLast, Undone, WhichStep,
+    Clock, Engine, Error, Extent, NextMove, Project, RelPath, Row, Spec, UndoLast, UndoPlan,
+    UndoSteps, Undone, WhichStep,
 };
 use herma_reversal::Conflicts;
 use herma_testkit::cases::{
@@ -226,7 +226,7 @@ pub fn run(project: &Project, words: &[String]) -> &'static str {
     match &*words[0] {
         "undo" if asked.is_choice() => {
             let (steps, conflicts) = (asked.choice(), asked.conflicts());
-            take_back(project, &TakeBack { steps, paths, conflicts, ..TakeBack::default() })
+            undo_steps(project, &UndoSteps { steps, paths, conflicts, ..UndoSteps::default() })
         }
         "undo" => {
             let last = UndoLast {
@@ -263,11 +263,11 @@ fn restore(project: &Project, asked: &Asked, paths: Vec<RelPath>) -> &'static st
         return "done";
     }
     let since = Some(target);
-    take_back(project, &TakeBack { since, paths, ..TakeBack::default() })
+    undo_steps(project, &UndoSteps { since, paths, ..UndoSteps::default() })
 }
 
-fn take_back(project: &Project, asked: &TakeBack) -> &'static str {
-    match project.take_back(asked, &NoProgress) {
+fn undo_steps(project: &Project, asked: &UndoSteps) -> &'static str {
+    match project.undo_steps(asked, &NoProgress) {
         Ok(taken) => outcome(&taken.plan),
         Err(error) => refusal(&error),
     }
@@ -289,7 +289,7 @@ fn go(project: &Project, next: Result<NextMove, Error>, is_sure: bool) -> &'stat
     }
 }
 
-fn outcome(plan: &TakeBackPlan) -> &'static str {
+fn outcome(plan: &UndoPlan) -> &'static str {
     let extents: Vec<Extent> = plan.outcomes().iter().map(|one| one.extent).collect();
     let all_are = |extent| extents.iter().all(|one| *one == extent);
     match () {

@@ -631,7 +631,7 @@ class Project:
         conflicts: _Conflicts = "leave",
         progress: _Progress = None,
     ) -> Plan:
-        """What taking steps back will do, out of the present and keeping what came after."""
+        """What undoing steps will do, out of the present and keeping what came after."""
     def restore(
         self,
         target: Union[Plan, _Which],

@@ -19,7 +19,7 @@ use plan::{Action, Kept, Restored};
 use status::{Archive, Cleaned, OldRepository, ProjectStatus, Status};
 use step::{Step, Turn};
 
-/// Something whose fields can be handed to Python and taken back.
+/// Something whose fields can be handed to Python and taken from it again.
 pub(crate) trait Answer: Sized {
     /// The fields, in order.
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>>;

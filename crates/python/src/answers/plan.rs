@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use herma_core::restore::{Kept as CoreKept, Plan as CorePlan, RestoreOptions};
 use herma_core::steps::StepId;
 use herma_core::steps::outside::{Outside, OutsideChange};
-use herma_core::{OutsideOfStep, Restored as CoreRestored, TakeBackPlan, TakenBack};
+use herma_core::{OutsideOfStep, Restored as CoreRestored, StepsUndone, UndoPlan};
 use herma_reversal::Outcome;
 use pyo3::prelude::*;
 
@@ -90,8 +90,8 @@ pub(crate) enum Way {
         /// The part.
         options: RestoreOptions,
     },
-    /// Work of agents is taken back, and what others did is kept.
-    TakeBack(Box<TakeBackPlan>),
+    /// Work of agents is undone, and what others did is kept.
+    UndoSteps(Box<UndoPlan>),
 }
 
 /// What a restore will do to the project.
@@ -129,8 +129,8 @@ impl Plan {
     }
 }
 
-impl From<TakeBackPlan> for Plan {
-    fn from(plan: TakeBackPlan) -> Self {
+impl From<UndoPlan> for Plan {
+    fn from(plan: UndoPlan) -> Self {
         // If nothing has to be kept, that is a restore like any other.
         if let Some(exact) = plan.exact {
             let options = RestoreOptions { paths: plan.asked.paths, keep: plan.asked.keep };
@@ -172,7 +172,7 @@ impl From<TakeBackPlan> for Plan {
             actions: actions.collect(),
             kept,
             steps: plan.steps.iter().copied().map(StepName).collect(),
-            way: Way::TakeBack(Box::new(plan)),
+            way: Way::UndoSteps(Box::new(plan)),
         }
     }
 }
@@ -188,7 +188,7 @@ impl Plan {
     fn __bool__(&self) -> bool {
         match &self.way {
             Way::Exact { plan, .. } => !plan.actions.is_empty(),
-            Way::TakeBack(plan) => !plan.is_empty(),
+            Way::UndoSteps(plan) => !plan.is_empty(),
         }
     }
 
@@ -255,8 +255,8 @@ impl Restored {
     }
 }
 
-impl From<TakenBack> for Restored {
-    fn from(taken: TakenBack) -> Self {
+impl From<StepsUndone> for Restored {
+    fn from(taken: StepsUndone) -> Self {
         let is_exact = taken.plan.exact.is_some();
         let outcomes = taken.plan.outcomes().into_iter();
         let outcomes = outcomes.map(|one| (StepName(one.step), one.extent.word().to_owned()));

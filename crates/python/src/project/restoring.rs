@@ -3,7 +3,7 @@
 use herma_core::engine::Project as CoreProject;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::StepChoice;
-use herma_core::{Checkpoint, TakeBack, UndoLast, Undone};
+use herma_core::{Checkpoint, UndoLast, UndoSteps, Undone};
 use herma_reversal::Conflicts;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -57,7 +57,7 @@ impl Asked {
         })
     }
 
-    /// Works out what a restore will do: what agents did is taken back and edits by hand are kept, if
+    /// Works out what a restore will do: what agents did is undone and edits by hand are kept, if
     /// steps of agents are known and not everything is asked for.
     fn plan(
         &self,
@@ -71,8 +71,8 @@ impl Asked {
             let plan = project.plan_restore(&target, &options, listener)?;
             return Ok(Plan::exact(plan, options));
         }
-        let asked = self.take_back(project, StepChoice::default(), Some(target))?;
-        Ok(project.plan_take_back(&asked, listener)?.into())
+        let asked = self.undo_steps(project, StepChoice::default(), Some(target))?;
+        Ok(project.plan_undo_steps(&asked, listener)?.into())
     }
 
     /// Is all of it, or of what is named, to be as it was, whoever changed it?
@@ -86,16 +86,16 @@ impl Asked {
         Ok(RestoreOptions { paths, keep })
     }
 
-    /// Taking back steps, or what agents did since a checkpoint.
-    fn take_back(
+    /// Undoing steps, or what agents did since a checkpoint.
+    fn undo_steps(
         &self,
         project: &CoreProject,
         steps: StepChoice,
         since: Option<Checkpoint>,
-    ) -> Result<TakeBack, herma_core::Error> {
+    ) -> Result<UndoSteps, herma_core::Error> {
         let RestoreOptions { paths, keep } = self.part(project)?;
         let conflicts = self.conflicts;
-        Ok(TakeBack { steps, since, paths, keep, conflicts, ..TakeBack::default() })
+        Ok(UndoSteps { steps, since, paths, keep, conflicts, ..UndoSteps::default() })
     }
 
     /// Is anything said besides the target?
@@ -115,8 +115,8 @@ impl Asked {
             let options = self.part(project)?;
             return Ok(project.restore_with(&target, &options, listener)?.into());
         }
-        let asked = self.take_back(project, StepChoice::default(), Some(target))?;
-        Ok(project.take_back(&asked, listener)?.into())
+        let asked = self.undo_steps(project, StepChoice::default(), Some(target))?;
+        Ok(project.undo_steps(&asked, listener)?.into())
     }
 }
 
@@ -127,8 +127,8 @@ fn carry_out(
     listener: &Listener,
 ) -> Result<Restored, herma_core::Error> {
     match &plan.way {
-        Way::TakeBack(plan) => {
-            Ok(project.take_back_as_planned(plan.as_ref().clone(), listener)?.into())
+        Way::UndoSteps(plan) => {
+            Ok(project.undo_as_planned(plan.as_ref().clone(), listener)?.into())
         }
         Way::Exact { plan, options } => {
             let now = project.plan_restore(&plan.target, options, listener)?;
@@ -193,7 +193,7 @@ impl Project {
         }
     }
 
-    /// What taking steps back will do, out of the present and keeping what came after.
+    /// What undoing steps will do, out of the present and keeping what came after.
     #[pyo3(signature = (steps, *, paths=None, keep=None, conflicts="leave", progress=None))]
     fn plan_undo_steps(
         &self,
@@ -208,8 +208,8 @@ impl Project {
         with_progress(py, progress, |listener| {
             self.with(|project| {
                 let steps = StepChoice { ids: steps.0, ..StepChoice::default() };
-                let asked = said.take_back(project, steps, None)?;
-                Ok(project.plan_take_back(&asked, listener)?.into())
+                let asked = said.undo_steps(project, steps, None)?;
+                Ok(project.plan_undo_steps(&asked, listener)?.into())
             })
         })
     }

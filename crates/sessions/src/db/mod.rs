@@ -116,7 +116,7 @@ impl Database {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Ok(None),
                 _ => Err(error),
             })?;
-        // ORDER: files are removed after the rows are; a commit that a power cut could take back would
+        // ORDER: files are removed after the rows are; a commit that a power cut could undo would
         // leave rows without their files.
         self.connection.execute_batch("PRAGMA synchronous = FULL")?;
         // Search indexes are spread over many pages; with SQLite's 2 MiB each would be read again and

@@ -257,7 +257,7 @@ impl Ends {
         Ok(found.next())
     }
 
-    /// What taking such an end back, or cutting it again, means.
+    /// What undoing such an end, or cutting it again, means.
     pub fn due_alone(&self, intent: &Intent, checkpoint: &str, name: &str) -> Result<Option<Due>> {
         if intent.aim == Aim::Undo {
             return Ok(Some(Due::BringBack {

@@ -86,7 +86,7 @@ pub struct Intent {
     pub started: i64,
     /// Part of the names of what it keeps.
     pub stamp: String,
-    /// Is it being taken back?
+    /// Is it being undone?
     pub reversing: bool,
     /// What is due to the conversation, once that is known.
     pub due: Option<Due>,

@@ -87,7 +87,7 @@ pub fn mark(
     }))
 }
 
-/// Can the conversation be taken back to this mark? Nothing is changed. It cannot if its rows or its
+/// Can the conversation be undone to this mark? Nothing is changed. It cannot if its rows or its
 /// transcript were rewritten since, so that the mark points somewhere else.
 pub fn check(
     database: &Database,
@@ -192,7 +192,7 @@ fn cut(
         if cut > 0 {
             kept::set_counters(transaction, &kept.cut, &kept.cut.after)?;
         }
-        // ORDER: the transcript is cut while the rows can still be taken back: if somebody has written
+        // ORDER: the transcript is cut while the rows can still be undone: if somebody has written
         // to it, nothing is cut. A crash in between is finished by calling again.
         if let Some(jsonl) = &jsonl {
             jsonl_bytes += jsonl.cut()?;

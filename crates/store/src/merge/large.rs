@@ -1,4 +1,4 @@
-//! A large object goes into the pack piece by piece, and is taken back if its bytes turn out wrong.
+//! A large object goes into the pack piece by piece, and is undone if its bytes turn out wrong.
 
 use std::io;
 use std::io::Write;

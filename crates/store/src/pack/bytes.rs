@@ -79,7 +79,7 @@ impl<'a> Bytes<'a> {
         if self.buffer.len() > limit { self.flush() } else { Ok(()) }
     }
 
-    /// Takes back everything from `length` on: an entry that turned out to be of no use.
+    /// Undoes everything from `length` on: an entry that turned out to be of no use.
     pub(crate) fn cut(&mut self, length: u64) -> Result<(), StoreError> {
         if let Some(in_buffer) = length.checked_sub(self.flushed) {
             self.buffer.truncate(in_buffer as usize);

@@ -71,7 +71,7 @@ impl StoreDirs {
 }
 
 impl Refs<'_> {
-    /// The same refs. What is created or moved through this may be taken back by a power cut, as a whole,
+    /// The same refs. What is created or moved through this may be undone by a power cut, as a whole,
     /// unless it is to be [`Durability::Synced`].
     #[must_use]
     pub fn durable(self, durability: Durability) -> Self {

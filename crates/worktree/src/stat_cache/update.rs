@@ -138,7 +138,7 @@ impl StatCache {
 }
 
 impl Summary {
-    /// Takes back the count of an entry. `None` if the entry is not well-formed.
+    /// Undoes the count of an entry. `None` if the entry is not well-formed.
     fn discount(&mut self, record: &[u8]) -> Option<()> {
         let mut counted = Self::default();
         counted.count(record)?;

@@ -3,7 +3,7 @@
 //! People keep comments, order and layout in their configurations. An edit here is a splice: the text is
 //! parsed to find the place, and characters are inserted or removed there.
 //!
-//! Every insertion can be taken back exactly, without remembering anything, because the text itself shows what
+//! Every insertion can be undone exactly, without remembering anything, because the text itself shows what
 //! there was before:
 //!
 //! * what is appended to a list that has items stands right behind the last item and its comments;

@@ -9,7 +9,7 @@ use herma_core::{Error, Project, RelPath, SessionChanges};
 use super::sides::as_checkpoint;
 use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::commands::going_back::take_back::turn_choice;
+use crate::commands::going_back::undo_steps::turn_choice;
 use crate::commands::steps::known::no_such_steps;
 use crate::here;
 use crate::render::authors::{numbers, warn_of_gaps};

@@ -7,7 +7,7 @@ use herma_core::restore::RestoreOptions;
 use herma_core::{Checkpoint, Error, Project, RelPath};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, take_back};
+use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     report_conversation, report_nothing_to_continue, report_plan, report_restored,
@@ -80,7 +80,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         _ => Conversation::none(),
     };
     let Some(checkpoint) = checkpoint else {
-        return take_back_chosen(env, &project, args, None, &conversation);
+        return undo_chosen(env, &project, args, None, &conversation);
     };
     // Whoever names a file wants that as it was then, whoever changed it.
     let is_exact = args.all || !args.paths.is_empty();
@@ -89,7 +89,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         || !is_exact && project.has_steps_since(&checkpoint)?;
     if keeps_edits {
         let since = Some(checkpoint);
-        return take_back_chosen(env, &project, args, since, &conversation);
+        return undo_chosen(env, &project, args, since, &conversation);
     }
     let options = RestoreOptions {
         paths: env.project_paths(&project, &args.paths)?,
@@ -152,7 +152,7 @@ pub(super) fn is_path(env: &CommandEnv, project: &Project, text: &str) -> bool {
     matches!(unknown, Some(Ok(None)))
 }
 
-fn take_back_chosen(
+fn undo_chosen(
     env: &CommandEnv,
     project: &Project,
     args: &RestoreArgs,
@@ -165,7 +165,7 @@ fn take_back_chosen(
     }
     let steps = args.choice.choice(env, Vec::new());
     let asked = args.how.asked(env, project, steps, since, (&paths, &args.keep))?;
-    take_back(env, project, &asked, args.dry_run, args.null, conversation)
+    undo_steps(env, project, &asked, args.dry_run, args.null, conversation)
 }
 
 fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {

@@ -14,13 +14,13 @@ use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState, find};
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
-use crate::commands::going_back::take_back::{ChoiceArgs, HowArgs, choose, take_back};
+use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, choose, undo_steps};
 use crate::conversations::pending::Pending;
 use crate::here;
 use crate::render::listing::{in_a_row, ranges};
 use crate::render::restore_report::{report_conversation, report_plan, report_restored};
-use crate::render::take_back_report::{report_planned, report_taken_back, unit_in_words};
 use crate::render::told::Told;
+use crate::render::undo_report::{report_planned, report_steps_undone, unit_in_words};
 use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
 
@@ -79,7 +79,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
         let steps = args.choice.choice(env, ids);
         let asked = args.how.asked(env, &project, steps, None, (&paths, &[]))?;
         let conversation = Conversation::none();
-        return take_back(env, &project, &asked, args.dry_run, args.null, &conversation);
+        return undo_steps(env, &project, &asked, args.dry_run, args.null, &conversation);
     }
     let asked = args.how.asked(env, &project, StepChoice::default(), None, (&paths, &[]))?;
     let last = UndoLast {
@@ -415,7 +415,7 @@ fn report(
             if planned.unit.is_under_way(env.now().seconds) {
                 env.ui.status("The agent is still at work, and goes on.");
             }
-            report_taken_back(env, project, (taken, Some(&planned.unit)), null, told)
+            report_steps_undone(env, project, (taken, Some(&planned.unit)), null, told)
         }
         Undone::Done(restored) => {
             report_restored(env, project, restored, null, what_reverses, told)

@@ -4,7 +4,7 @@ use clap::Args;
 use herma_core::steps::StepChoice;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::commands::going_back::take_back::turn_choice;
+use crate::commands::going_back::undo_steps::turn_choice;
 use crate::filters::Filters;
 use crate::render::json::{lazy_object, list, project_json};
 use crate::render::listing::counted;

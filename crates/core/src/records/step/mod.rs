@@ -199,25 +199,25 @@ pub struct Step {
     pub outside: Outside,
     /// Of a move: how many had come to their end before it, which tells it from one in the same second between the same states.
     pub(crate) moves_before: Option<u64>,
-    /// Of a move that took steps back: which.
+    /// Of a move that undid steps: which.
     pub undid: Option<Undid>,
     /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
     pub rules: Option<StepRules>,
 }
 
-/// What one of Herma's own moves took back.
+/// What one of Herma's own moves undid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undid {
-    /// The handles of the steps that it took back whole: not those that changed more than the files it was about.
+    /// The handles of the steps that it undid whole: not those that changed more than the files it was about.
     pub steps: Vec<i64>,
     /// Those of which something stays, because it is in conflict.
     #[serde(default)]
     pub left: Vec<i64>,
-    /// Those that it took back in some files only, as somebody asked.
+    /// Those that it undid in some files only, as somebody asked.
     #[serde(default)]
     pub part: Vec<i64>,
     /// How it was asked for.
-    pub how: TakeBackAs,
+    pub how: UndoneAs,
 }
 
 impl Undid {
@@ -231,8 +231,8 @@ impl Undid {
             ids.iter().map(StepId::to_string).collect::<Vec<_>>().join(", ")
         };
         match (self.how, of(&self.steps), of(&[&*self.left, &*self.part].concat())) {
-            (TakeBackAs::Restore, ..) => None,
-            (TakeBackAs::Redo, whole, _) if !whole.is_empty() => {
+            (UndoneAs::Restore, ..) => None,
+            (UndoneAs::Redo, whole, _) if !whole.is_empty() => {
                 Some(format!("redid what {whole} undid"))
             }
             (_, whole, part) => match (&*whole, &*part) {
@@ -245,14 +245,14 @@ impl Undid {
     }
 }
 
-/// How somebody asks for steps to be taken back, which says what a later undo or redo makes of it.
+/// How somebody asks for steps to be undone, which says what a later undo or redo makes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum TakeBackAs {
-    /// By number, agent, session or time: an undo takes it back like work.
+pub enum UndoneAs {
+    /// By number, agent, session or time: an undo undoes it like work.
     #[default]
     Chosen,
-    /// What was newest: an undo goes on to what came before it, and a redo takes it back.
+    /// What was newest: an undo goes on to what came before it, and a redo undoes it.
     Last,
     /// A redo.
     Redo,

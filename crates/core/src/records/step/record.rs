@@ -97,7 +97,7 @@ pub(crate) mod tests {
     use crate::records::step::outside::{
         LeftOutThen, Outside, OutsideChange, OutsideWhat, Sighting,
     };
-    use crate::records::step::{Moment, StepEnd, StepKind, StepRules, TakeBackAs, Undid};
+    use crate::records::step::{Moment, StepEnd, StepKind, StepRules, Undid, UndoneAs};
     use crate::types::asked::RestoreOptions;
     use crate::types::checkpoint::Facts;
 
@@ -139,7 +139,7 @@ pub(crate) mod tests {
                 steps: vec![4],
                 left: vec![5],
                 part: vec![3],
-                how: TakeBackAs::Last,
+                how: UndoneAs::Last,
             }),
             watched: Sighting::default(),
             outside: Outside {

@@ -59,7 +59,7 @@ fn a_large_object_like_another_becomes_a_delta() {
 }
 
 #[test]
-fn a_damaged_copy_of_a_large_object_is_taken_back() {
+fn a_damaged_copy_of_a_large_object_is_undone() {
     let fresh = Fresh::new();
     let film = noise(LARGE, 7);
     let (first, _) = write_pack(&fresh, &[(Kind::Blob, &film)]);

@@ -198,7 +198,7 @@ pub(crate) fn publish(
     Ok(names)
 }
 
-/// Takes back a pack that has no index.
+/// Undoes a pack that has no index.
 fn withdraw(directory: &Dir, name: PackName) -> Result<(), StoreError> {
     let stat = directory.stat_opt(name.index_file().as_str())?;
     if stat.is_none_or(|stat| stat.kind != FileKind::File) {

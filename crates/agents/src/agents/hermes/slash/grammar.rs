@@ -13,7 +13,7 @@ pub const USAGE: &[&str] = &[
     "/rollback <N> <file>...   restore these files from checkpoint N",
     "/rollback <N> --all       undo edits made by hand, too",
     "/rollback diff <N>        preview changes since checkpoint N",
-    "/rollback undo            take the last restore back",
+    "/rollback undo            undo the last restore",
     "/rollback redo            repeat what was undone",
     "/diff                     changes since the newest checkpoint",
     "/diff <N>                 changes since checkpoint N",
@@ -43,9 +43,9 @@ pub enum Request {
     DiffWithoutCheckpoint,
     /// What the session changed.
     SessionDiff,
-    /// The last restore taken back.
+    /// The last restore undone.
     Undo,
-    /// What was taken back, again.
+    /// What was undone, again.
     Redo,
     /// Something else: it is not understood.
     Unknown,

@@ -6,7 +6,7 @@ use herma_agents::slash::message::Span;
 use herma_core::restore::{KeptWhy, RestoreOptions};
 use herma_core::steps::StepChoice;
 use herma_core::{
-    Checkpoint, OutsideOfStep, RelPath, Restored, TakeBack, TakeBackPlan, TakenBack, UndoLast,
+    Checkpoint, OutsideOfStep, RelPath, Restored, StepsUndone, UndoLast, UndoPlan, UndoSteps,
     Undone,
 };
 use herma_reversal::Decided;
@@ -19,7 +19,7 @@ use crate::here;
 use crate::render::json::PathJson;
 use crate::render::listing;
 use crate::render::outside_report::{from_here, passed_in_words};
-use crate::render::take_back_report::unit_in_words;
+use crate::render::undo_report::unit_in_words;
 use crate::terminal::escape;
 use crate::transcript::{Conversation, Following};
 
@@ -42,12 +42,12 @@ impl Asked<'_> {
         let mut following = Following::begin(self.env, &self.project, aim)?;
         let mut reply = Reply::new("restore");
         if !all && self.project.has_steps_since(&checkpoint)? {
-            let taken = self.take_back(&checkpoint, paths.clone());
+            let taken = self.undo_steps(&checkpoint, paths.clone());
             let taken = taken.inspect_err(|_| following.failed())?;
             let kept = taken.plan.reversed.kept.iter();
             let stay: Vec<_> = kept.map(|(path, _)| path).collect();
             reply.message.line(title(&checkpoint, files, &paths, &stay));
-            tell_taken_back(&mut reply, &taken, UNDO);
+            tell_undone(&mut reply, &taken, UNDO);
         } else {
             let options = RestoreOptions { paths: paths.clone(), keep: Vec::new() };
             let restored = self
@@ -67,15 +67,15 @@ impl Asked<'_> {
         Ok(reply)
     }
 
-    /// Takes back what agents did since a checkpoint, and keeps what was edited by hand.
-    fn take_back(&self, checkpoint: &Checkpoint, paths: Vec<RelPath>) -> Result<TakenBack> {
-        let asked = TakeBack {
+    /// Undoes what agents did since a checkpoint, and keeps what was edited by hand.
+    fn undo_steps(&self, checkpoint: &Checkpoint, paths: Vec<RelPath>) -> Result<StepsUndone> {
+        let asked = UndoSteps {
             steps: StepChoice::default(),
             since: Some(checkpoint.clone()),
             paths,
-            ..TakeBack::default()
+            ..UndoSteps::default()
         };
-        let taken = self.env.ui.during(|progress| self.project.take_back(&asked, progress));
+        let taken = self.env.ui.during(|progress| self.project.undo_steps(&asked, progress));
         taken.map_err(|error| with_state_of_files(&self.project, error))
     }
 
@@ -108,7 +108,7 @@ impl Asked<'_> {
             Undone::Steps(planned, Some(taken)) => {
                 let did = if action == "redo" { "Redid" } else { "Undid" };
                 reply.message.say(format!("✅ {did} {}", unit_in_words(&planned.unit)));
-                tell_taken_back(&mut reply, &taken, reverse);
+                tell_undone(&mut reply, &taken, reverse);
                 return match told.into_error() {
                     Some(error) => Err(error),
                     None => Ok(reply),
@@ -190,7 +190,7 @@ fn tell_outside(reply: &mut Reply, steps: &[OutsideOfStep]) {
     note_kept(reply, title, shown, changes);
 }
 
-/// What was written, and how to take it back.
+/// What was written, and how to undo it.
 fn tell_done(reply: &mut Reply, restored: &Restored, reverse: &str) {
     reply.written = Some(restored.written);
     reply.removed = Some(restored.removed);
@@ -209,7 +209,7 @@ fn tell_done(reply: &mut Reply, restored: &Restored, reverse: &str) {
     reply.message.say(reverse);
 }
 
-fn tell_taken_back(reply: &mut Reply, taken: &TakenBack, reverse: &str) {
+fn tell_undone(reply: &mut Reply, taken: &StepsUndone, reverse: &str) {
     match (&taken.plan.exact, &taken.restored) {
         (Some(_), Some(restored)) => return tell_restored(reply, restored, reverse),
         (_, Some(restored)) => tell_done(reply, restored, reverse),
@@ -219,8 +219,8 @@ fn tell_taken_back(reply: &mut Reply, taken: &TakenBack, reverse: &str) {
     tell_outside(reply, &taken.plan.outside);
 }
 
-/// Names what was not taken back.
-fn tell_what_stays(reply: &mut Reply, plan: &TakeBackPlan) {
+/// Names what was not undone.
+fn tell_what_stays(reply: &mut Reply, plan: &UndoPlan) {
     let open = plan.reversed.conflicts.iter();
     let open: Vec<_> = open.filter(|c| c.decided == Decided::Left).collect();
     let is_open = |path: &&RelPath| !open.iter().any(|conflict| conflict.path == **path);

@@ -1,11 +1,11 @@
-//! What `herma restore` and `herma undo` share: which steps are meant, and taking them back.
+//! What `herma restore` and `herma undo` share: which steps are meant, and undoing them.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use herma_core::steps::{StepChoice, StepId, TurnChoice};
 use herma_core::types::address::When;
-use herma_core::{Checkpoint, Error, Project, TakeBack, TakeBackPlan};
+use herma_core::{Checkpoint, Error, Project, UndoPlan, UndoSteps};
 use herma_reversal::Conflicts;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
@@ -14,7 +14,7 @@ use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::steps::known::no_such_steps;
 use crate::filters::parse_when;
 use crate::render::patch_choice;
-use crate::render::take_back_report::{report_planned, report_taken_back};
+use crate::render::undo_report::{report_planned, report_steps_undone};
 use crate::transcript::{Conversation, Following};
 
 /// Which steps are meant.
@@ -91,7 +91,7 @@ impl From<ConflictsArg> for Conflicts {
     }
 }
 
-/// How to take back.
+/// How to undo.
 #[derive(Args, Debug)]
 pub(crate) struct HowArgs {
     /// What to do where the same lines were changed since
@@ -111,7 +111,7 @@ impl HowArgs {
         steps: StepChoice,
         since: Option<Checkpoint>,
         (paths, keep): (&[PathBuf], &[PathBuf]),
-    ) -> Result<TakeBack> {
+    ) -> Result<UndoSteps> {
         let (paths, keep) = (env.project_paths(project, paths)?, env.project_paths(project, keep)?);
         // No step did anything to a path that nobody ever had: that would be told as success.
         for named in [&paths, &keep] {
@@ -119,30 +119,30 @@ impl HowArgs {
                 return Err(unknown_path(&path));
             }
         }
-        Ok(TakeBack {
+        Ok(UndoSteps {
             steps,
             since,
             paths,
             keep,
             conflicts: self.conflicts.into(),
             file_by_file: self.patch,
-            ..TakeBack::default()
+            ..UndoSteps::default()
         })
     }
 }
 
-/// Takes back what is asked for, or says what that would do.
-pub(crate) fn take_back(
+/// Undoes what is asked for, or says what that would do.
+pub(crate) fn undo_steps(
     env: &CommandEnv,
     project: &Project,
-    asked: &TakeBack,
+    asked: &UndoSteps,
     dry_run: bool,
     null: bool,
     conversation: &Conversation,
 ) -> Result<Outcome> {
     let mut chosen = None;
     if dry_run || asked.file_by_file {
-        let planned = env.ui.during(|progress| project.plan_take_back(asked, progress));
+        let planned = env.ui.during(|progress| project.plan_undo_steps(asked, progress));
         let mut plan = planned.map_err(|error| failed(project, asked, error))?;
         if dry_run {
             return report_planned(env, project, (&plan, None), null, conversation.plan(env)?);
@@ -155,17 +155,17 @@ pub(crate) fn take_back(
     }
     let mut following = Following::begin(env, project, conversation.aim())?;
     let taken = env.ui.during(|progress| match chosen {
-        Some(plan) => project.take_back_as_planned(plan, progress),
-        None => project.take_back(asked, progress),
+        Some(plan) => project.undo_as_planned(plan, progress),
+        None => project.undo_steps(asked, progress),
     });
     let taken = taken.map_err(|error| {
         following.failed();
         failed(project, asked, error)
     })?;
-    report_taken_back(env, project, (&taken, None), null, following.finish()?)
+    report_steps_undone(env, project, (&taken, None), null, following.finish()?)
 }
 
-fn failed(project: &Project, asked: &TakeBack, error: Error) -> CommandError {
+fn failed(project: &Project, asked: &UndoSteps, error: Error) -> CommandError {
     match error {
         Error::NoSteps => no_such_steps(project, &asked.steps).with_state("Nothing was changed."),
         error => with_state_of_files(project, error),
@@ -173,7 +173,7 @@ fn failed(project: &Project, asked: &TakeBack, error: Error) -> CommandError {
 }
 
 /// Lets a person choose; is anything left to do?
-pub(crate) fn choose(env: &CommandEnv, project: &Project, plan: &mut TakeBackPlan) -> Result<bool> {
+pub(crate) fn choose(env: &CommandEnv, project: &Project, plan: &mut UndoPlan) -> Result<bool> {
     if !plan.is_empty() {
         let preview = project.preview(plan)?;
         patch_choice::choose(&env.ui, &preview, plan)?;

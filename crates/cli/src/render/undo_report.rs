@@ -1,11 +1,11 @@
-//! What taking back did or would do: what goes, what stays, and what could not be decided.
+//! What undoing did or would do: what goes, what stays, and what could not be decided.
 
 use std::collections::BTreeSet;
 
 use herma_core::restore::KeptWhy;
-use herma_core::steps::{Doubt, Step, StepChoice, StepEnd, StepId, TakeBackAs};
+use herma_core::steps::{Doubt, Step, StepChoice, StepEnd, StepId, UndoneAs};
 use herma_core::{
-    Checkpoint, Extent, Project, RelPath, Restored, StepOutcome, TakeBackPlan, TakenBack, Unit,
+    Checkpoint, Extent, Project, RelPath, Restored, StepOutcome, StepsUndone, UndoPlan, Unit,
     WhyLeft,
 };
 use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
@@ -29,7 +29,7 @@ const PROMPT_COLUMNS: usize = 60;
 pub(crate) fn report_planned(
     env: &CommandEnv,
     project: &Project,
-    (plan, unit): (&TakeBackPlan, Option<&Unit>),
+    (plan, unit): (&UndoPlan, Option<&Unit>),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
@@ -67,10 +67,10 @@ pub(crate) fn report_planned(
 }
 
 /// Tells what was done.
-pub(crate) fn report_taken_back(
+pub(crate) fn report_steps_undone(
     env: &CommandEnv,
     project: &Project,
-    (taken, unit): (&TakenBack, Option<&Unit>),
+    (taken, unit): (&StepsUndone, Option<&Unit>),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
@@ -104,11 +104,11 @@ pub(crate) fn report_taken_back(
     tell_outcomes(&env.ui, plan, &edits, ["was undone in part", "was not undone"]);
     if taken.restored.is_some() {
         env.ui.status(match plan.asked.how {
-            TakeBackAs::Last => {
+            UndoneAs::Last => {
                 "`herma redo` brings it back; `herma undo` undoes what came before it."
             }
-            TakeBackAs::Redo => "`herma undo` undoes it again.",
-            TakeBackAs::Chosen | TakeBackAs::Restore => "`herma undo` brings it back.",
+            UndoneAs::Redo => "`herma undo` undoes it again.",
+            UndoneAs::Chosen | UndoneAs::Restore => "`herma undo` brings it back.",
         });
     }
     told.tell(env, outcome_of(taken))
@@ -128,29 +128,29 @@ pub(crate) fn unit_in_words(unit: &Unit) -> String {
 }
 
 /// Did somebody choose a state to go back to, rather than steps?
-fn target(plan: &TakeBackPlan) -> Option<&Checkpoint> {
+fn target(plan: &UndoPlan) -> Option<&Checkpoint> {
     plan.asked.since.as_ref().filter(|_| plan.asked.steps.is_all())
 }
 
 /// What was done, and what it is to do it.
-fn verb(plan: &TakeBackPlan) -> [&'static str; 2] {
+fn verb(plan: &UndoPlan) -> [&'static str; 2] {
     match (target(plan), plan.asked.how) {
         (Some(_), _) => ["Restored", "Restoring"],
-        (None, TakeBackAs::Redo) => ["Redid", "Redoing"],
+        (None, UndoneAs::Redo) => ["Redid", "Redoing"],
         (None, _) => ["Undid", "Undoing"],
     }
 }
 
 /// Those of the changes that no agent made.
-fn edits(project: &Project, plan: &TakeBackPlan) -> Result<Vec<StepId>> {
+fn edits(project: &Project, plan: &UndoPlan) -> Result<Vec<StepId>> {
     let ids = plan.steps.clone();
     let recorded = project.steps(&StepChoice { ids: ids.clone(), ..StepChoice::default() })?;
     let is_recorded = |id: &StepId| recorded.iter().any(|listed| listed.step.is(*id));
     Ok(ids.into_iter().filter(|id| !is_recorded(id)).collect())
 }
 
-/// What is taken back, in words.
-fn what(plan: &TakeBackPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
+/// What is undone, in words.
+fn what(plan: &UndoPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
     let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
     match &paths[..] {
         [] => what_steps(plan, unit, edits),
@@ -158,7 +158,7 @@ fn what(plan: &TakeBackPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
     }
 }
 
-fn what_steps(plan: &TakeBackPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
+fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
     let outcomes = plan.outcomes();
     let is_whole = outcomes.iter().all(|outcome| outcome.extent == Extent::Whole);
     if let Some(target) = target(plan) {
@@ -168,7 +168,7 @@ fn what_steps(plan: &TakeBackPlan, unit: Option<&Unit>, edits: &[StepId]) -> Str
     // Only its last step may be asked for, and others may be undone already.
     let is_in =
         |step: &Step| matches!(step.end, StepEnd::Unchanged(_)) || plan.steps.contains(&step.id());
-    let is_redo = plan.asked.how == TakeBackAs::Redo;
+    let is_redo = plan.asked.how == UndoneAs::Redo;
     let is_all = |unit: &&Unit| is_redo || unit.steps.iter().all(is_in);
     if let Some(unit) = unit.filter(|_| is_whole).filter(is_all) {
         return unit_in_words(unit);
@@ -203,7 +203,7 @@ fn steps_in_words(ids: &[StepId], edits: &[StepId]) -> String {
 }
 
 /// Says of each step that is not wholly undone what is left of it, and why.
-fn tell_outcomes(ui: &Ui, plan: &TakeBackPlan, edits: &[StepId], [in_part, not_at_all]: [&str; 2]) {
+fn tell_outcomes(ui: &Ui, plan: &UndoPlan, edits: &[StepId], [in_part, not_at_all]: [&str; 2]) {
     let outcomes = plan.outcomes();
     let left: Vec<&StepOutcome> =
         outcomes.iter().filter(|outcome| outcome.extent != Extent::Whole).collect();
@@ -252,7 +252,7 @@ fn why_in_words(why: &WhyLeft) -> String {
 }
 
 /// Names what stays, and what could not be decided.
-fn tell(ui: &Ui, plan: &TakeBackPlan) {
+fn tell(ui: &Ui, plan: &UndoPlan) {
     let stays = |paths: &BTreeSet<RelPath>| -> BTreeSet<RelPath> {
         let overwritten = |path: &&RelPath| {
             let mut conflicts = plan.reversed.conflicts.iter();
@@ -298,7 +298,7 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
             if open.len() == 1 { "it is" } else { "they are" }
         ));
         ui.name_some(open.into_iter(), "--json");
-        if plan.asked.how == TakeBackAs::Redo {
+        if plan.asked.how == UndoneAs::Redo {
             ui.hint("`herma restore N FILE` brings a file back as it was after change N.");
         } else if plan.asked.conflicts == Conflicts::Leave {
             ui.hint("The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.");
@@ -307,7 +307,7 @@ fn tell(ui: &Ui, plan: &TakeBackPlan) {
 }
 
 /// Says for which steps it is not known what belongs to them.
-fn tell_doubts(ui: &Ui, plan: &TakeBackPlan) {
+fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
     for (step, doubt) in &plan.doubts {
         let why = match doubt {
             Doubt::StillOpen => "has not ended: everything that changed since it began",
@@ -323,7 +323,7 @@ fn tell_doubts(ui: &Ui, plan: &TakeBackPlan) {
 }
 
 /// Names the other projects the same calls worked in.
-fn tell_of_others(ui: &Ui, plan: &TakeBackPlan) {
+fn tell_of_others(ui: &Ui, plan: &UndoPlan) {
     for other in &plan.also_in {
         ui.status(format_args!("What these steps did in {other}, a project of its own, stays."));
         ui.hint(format_args!("`herma -C {other} steps` lists it."));
@@ -337,8 +337,8 @@ fn name_all(ui: &Ui, title: &str, paths: &BTreeSet<RelPath>) {
     }
 }
 
-/// What could not be taken back makes it a partial success.
-fn outcome(plan: &TakeBackPlan) -> Outcome {
+/// What could not be undone makes it a partial success.
+fn outcome(plan: &UndoPlan) -> Outcome {
     let is_open = plan.reversed.conflicts.iter().any(|conflict| conflict.decided == Decided::Left);
     let is_whole = plan.reversed.kept.is_empty() && plan.outside.is_empty();
     if is_open || !is_whole || !plan.unattributed.is_empty() || stays_by_hand(plan) {
@@ -349,12 +349,12 @@ fn outcome(plan: &TakeBackPlan) -> Outcome {
 }
 
 /// Was a path asked for that stays as somebody left it by hand?
-fn stays_by_hand(plan: &TakeBackPlan) -> bool {
+fn stays_by_hand(plan: &UndoPlan) -> bool {
     plan.is_empty() && !plan.asked.paths.is_empty() && !plan.by_hand.is_empty()
 }
 
 /// The same of what was done: what changed meanwhile was not.
-fn outcome_of(taken: &TakenBack) -> Outcome {
+fn outcome_of(taken: &StepsUndone) -> Outcome {
     let restored = taken.restored.as_ref();
     let mut kept = restored.iter().flat_map(|restored| &restored.kept);
     if kept.any(|kept| kept.why != KeptWhy::Asked) {
@@ -373,7 +373,7 @@ const fn word(becomes: &Becomes) -> &'static str {
 
 fn to_json(
     project: &Project,
-    plan: &TakeBackPlan,
+    plan: &UndoPlan,
     restored: Option<&Restored>,
     dry_run: bool,
     told: &Told,
@@ -385,7 +385,7 @@ fn to_json(
         renamed.find(|(_, then)| then == to).map(|(now, _)| path(now))
     };
     object! {
-        schema: "herma.take-back/3",
+        schema: "herma.undo/3",
         project: project_json(project),
         dry_run,
         since: plan.asked.since.as_ref().map(checkpoint_json),

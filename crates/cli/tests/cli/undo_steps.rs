@@ -84,7 +84,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     ");
     assert_eq!(project.read("code.txt"), lines(&[(10, "CODEX"), (17, "PERSON")]));
     project.run(["undo"]).success();
-    herma_testkit::tree::assert_same(&before, &project.tree(), "taken back itself");
+    herma_testkit::tree::assert_same(&before, &project.tree(), "undone itself");
     project.run(["redo"]).success();
     insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     ------- stderr -------
@@ -193,7 +193,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
       code.txt
     Warning: 1 conflict left as it is:
       code.txt: the same lines were changed since (line 3)
-    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.
+    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.
     Step 2 was not undone: code.txt stays as it is.
     [exit status: 3]
     ");
@@ -205,7 +205,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     assert_eq!(planned, done, "what is predicted is what happens");
     let answer = json(&project.run(["undo", "2", "--dry-run", "--json"]).code(3));
     assert_eq!(answer["conflicts"][0]["text"], "the same lines were changed since (line 3)");
-    assert_eq!(answer["schema"], "herma.take-back/3");
+    assert_eq!(answer["schema"], "herma.undo/3");
     assert_eq!(answer["conflicts"][0]["why"], "text");
     assert_eq!(answer["conflicts"][0]["decided"], "left");
     assert_eq!(answer["changes"], json!([]));
@@ -224,7 +224,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
 }
 
 #[test]
-fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_half_reverted() {
+fn steps_of_which_one_is_in_conflict_are_not_called_undone_and_no_file_is_half_reverted() {
     let env = test_env();
     let project = env.work_dir("project").files([("other.txt", "1\n")]);
     project.write("config.py", &lines(&[]));
@@ -244,7 +244,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_taken_back_and_no_file_is_ha
       other.txt
     Warning: 1 conflict left as it is:
       config.py: the same lines were changed since (line 3)
-    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=markers` writes both; `herma undo N` undoes another change.
+    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.
     Undid a part of step 5: 1 file written, 0 deleted.
     Step 2 was not undone: config.py stays as it is.
     Step 5 was undone in part: config.py stays as it is.
@@ -300,7 +300,7 @@ fn what_is_no_step_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn paths_limit_what_is_taken_back() {
+fn paths_limit_what_is_undone() {
     let env = test_env();
     let project = three_authors(&env);
     project.run(["name", "@-2", "start"]).success();

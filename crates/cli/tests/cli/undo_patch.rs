@@ -6,8 +6,8 @@ use std::process::Stdio;
 use herma_testkit::Bounded;
 use herma_testkit::env::WorkDir;
 
-use super::take_back::{lines, step};
 use super::test_env;
+use super::undo_steps::{lines, step};
 
 /// Runs a command with these answers; returns what it asked and showed.
 #[allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -34,7 +34,7 @@ fn answer(
 }
 
 #[test]
-fn chosen_hunks_are_taken_back_and_the_others_stay() {
+fn chosen_hunks_are_undone_and_the_others_stay() {
     let env = test_env();
     let project = env.work_dir("project");
     let far = lines(&[(2, "TWO"), (18, "EIGHTEEN")]);
