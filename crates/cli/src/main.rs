@@ -30,6 +30,7 @@ mod options;
 mod render;
 mod run;
 mod settings;
+mod several;
 mod terminal;
 mod transcript;
 mod usage_error;

@@ -26,6 +26,7 @@ mod cli {
     mod mcp_clients;
     mod mcp_hostile;
     mod mcp_programs;
+    mod newcomers;
     mod places;
     mod prune;
     mod purge;

@@ -19,9 +19,9 @@ use crate::terminal::{Label, Ui, time};
 
 /// Show who wrote each line of a file
 ///
-/// Shows step, agent, turn, time, line number and line. `hand` is a person, or a program no agent started; `earlier`
+/// Shows the number of the change, agent, time, line number and line. `hand` is a person, or a program no agent started; `earlier`
 /// is older than the oldest checkpoint with the file; `unattributed` was written while several steps were under way.
-/// What a restore or undo brought back keeps its author. The steps are explained on stderr.
+/// What a restore or undo brought back keeps its author. The changes are explained on stderr.
 #[derive(Args, Debug)]
 pub(crate) struct BlameArgs {
     /// The file
@@ -68,7 +68,7 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
         steps: list(blame.steps.iter().map(named_step_json)),
     };
     env.ui.answer(json, |out| write_lines(out, &env.ui, &blame, first))?;
-    explain_steps(&env.ui, &blame.steps);
+    explain_steps(&env.ui, &project, &blame.steps)?;
     match all {
         0 => env.ui.status("The file is empty."),
         _ if blame.lines.is_empty() => {
@@ -109,16 +109,16 @@ fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {
 
 /// Prints the lines behind what is known about them; columns that would be empty are left away.
 fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame, first: usize) -> std::io::Result<()> {
-    let rows: Vec<[String; 4]> = blame
+    let rows: Vec<[String; 3]> = blame
         .lines
         .iter()
         .map(|line| {
-            let [who, agent, turn] = columns(&line.origin.author, &blame.steps);
-            [who, agent, turn, authors::when(line.origin.time)]
+            let [who, agent] = columns(&line.origin.author, &blame.steps);
+            [who, agent, authors::when(line.origin.time)]
         })
         .collect();
     let digits = (first + rows.len()).saturating_sub(1).to_string().len();
-    let labels = [Label::Number, Label::Name, Label::Faint, Label::Faint];
+    let labels = [Label::Number, Label::Name, Label::Faint];
     for ((line, who), number) in blame.lines.iter().zip(in_columns(ui, labels, &rows)).zip(first..)
     {
         write!(out, "{who}{number:>digits$}")?;

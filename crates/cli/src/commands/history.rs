@@ -66,7 +66,7 @@ pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcom
         Ok(())
     })?;
     if !args.null {
-        explain_steps(&env.ui, &history.steps);
+        explain_steps(&env.ui, &project, &history.steps)?;
     }
     Ok(outcome)
 }
@@ -175,7 +175,7 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
         .filter_map(|version| Some(version.checkpoint.as_ref()?.id))
         .collect();
     let digits = listing::id_digits(&ids);
-    let rows: Vec<[String; 8]> =
+    let rows: Vec<[String; 7]> =
         history.versions.iter().map(|version| row(version, history, digits)).collect();
     let labels = [
         Label::Number,
@@ -183,7 +183,6 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
         Label::Faint,
         Label::Number,
         Label::Name,
-        Label::Faint,
         Label::Changed,
         Label::Faint,
     ];
@@ -191,10 +190,10 @@ fn write_versions(out: &mut dyn Write, ui: &Ui, history: &FileHistory) -> std::i
     lines.iter().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
 }
 
-fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {
+fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 7] {
     let checkpoint = version.checkpoint.as_deref();
     let number = checkpoint.map_or(String::new(), |c| c.number.to_string());
-    let [who, agent, turn] = columns(&version.author, &history.steps);
+    let [who, agent] = columns(&version.author, &history.steps);
     // A step has the number of the checkpoint it ended in.
     let who = if who == number { String::new() } else { who };
     let change = match &version.change {
@@ -215,7 +214,6 @@ fn row(version: &Version, history: &FileHistory, digits: usize) -> [String; 8] {
         authors::when(version.time),
         who,
         agent,
-        turn,
         change,
         amount,
     ]

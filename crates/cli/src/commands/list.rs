@@ -9,7 +9,7 @@ use herma_core::{Checkpoint, Project, Rows};
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
-use crate::render::nearby::projects_nearby;
+use crate::render::nearby::{projects_nearby, tell_of_moved};
 use crate::render::timeline;
 use crate::render::timeline::Now;
 
@@ -86,6 +86,8 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     } else if !env.ui.json && !project.root().is_dir() {
         env.ui.warning("the directory of this project is not there any more.");
         env.ui.hint(MAKE_AGAIN);
+    } else if rows.as_ref().is_some_and(|(rows, _)| rows.more == 0) {
+        tell_of_moved(env, &project, listed.count);
     }
     Ok(outcome)
 }

@@ -1,12 +1,16 @@
 //! `herma name`, `unname`, `pin` and `unpin`: marks that say a checkpoint matters.
 
 use clap::Args;
-use herma_core::{Checkpoint, Project};
+use herma_core::{Checkpoint, Project, Spec, State};
 
 use crate::command_env::{CommandEnv, Outcome, Result, find};
+use crate::here;
 use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
-use crate::render::listing::in_words;
-use crate::terminal::shown;
+use crate::render::listing::{in_a_row, in_words};
+use crate::terminal::{quote, shown};
+
+/// So many files that changed since are named.
+const NAMED: usize = 3;
 
 /// Give a checkpoint a name, so that it is never cleaned up
 #[derive(Args, Debug)]
@@ -64,7 +68,41 @@ pub(crate) fn cmd_name(env: &CommandEnv, args: &NameArgs) -> Result<Outcome> {
     })?;
     project.name(&checkpoint, &args.name)?;
     let words = format!("`{}` is now a name of {}.", shown(&args.name), in_words(&checkpoint));
-    tell(env, &project, ("name", Some(&args.name)), &[checkpoint], &words)
+    let named = [checkpoint];
+    tell(env, &project, ("name", Some(&args.name)), &named, &words)?;
+    if matches!(Spec::parse(&args.checkpoint), Ok(Spec::Back(0))) {
+        let [newest] = named;
+        tell_unsaved(env, &project, newest, &args.name);
+    }
+    Ok(Outcome::Done)
+}
+
+/// Whoever names the newest checkpoint means the project as it is: says so if something changed since.
+fn tell_unsaved(env: &CommandEnv, project: &Project, newest: Checkpoint, name: &str) {
+    if env.ui.json {
+        return;
+    }
+    let newest = State::Checkpoint(Box::new(newest));
+    let found = env.ui.during(|progress| {
+        project.changes(&newest, &State::Present, &[], /*renames*/ true, progress)
+    });
+    // It is named, whatever can be told of the rest.
+    let Ok(found) = found else { return };
+    let mut paths: Vec<String> =
+        found.changes.iter().take(NAMED).map(|change| here::path(&change.path)).collect();
+    let is_one = found.changes.len() == 1;
+    if paths.is_empty() {
+        return;
+    }
+    if found.changes.len() > NAMED {
+        paths.push(format!("{} more", found.changes.len() - NAMED));
+    }
+    let (paths, are) = (in_a_row(&paths), if is_one { "is" } else { "are" });
+    env.ui.status(format_args!("{paths} changed since and {are} not in it."));
+    let name = quote(name);
+    env.ui.hint(format_args!(
+        "`herma unname {name} && herma save --name {name}` names the project as it is now."
+    ));
 }
 
 pub(crate) fn cmd_unname(env: &CommandEnv, args: &UnnameArgs) -> Result<Outcome> {

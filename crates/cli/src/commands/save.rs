@@ -18,12 +18,15 @@ use crate::render::json::{
 };
 use crate::render::listing;
 use crate::render::listing::{counted_entries, warn_of_losses};
+use crate::render::nearby::tell_of_moved;
 use crate::settings::Overrides;
 use crate::terminal::shown;
 use crate::transcript;
 
 /// The number of a project's first checkpoint, which no other one of the project ever gets.
 const FIRST: u64 = 1;
+/// The first saves of a project tell of what it may have lost when it was moved.
+const FIRST_ONES: u64 = 3;
 
 /// Save the project as a checkpoint
 ///
@@ -105,6 +108,9 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
         },
     })?;
     tell(env, &saved, args.name.as_deref());
+    if saved.is_new && saved.checkpoint.number <= FIRST_ONES {
+        tell_of_moved(env, &project, 1);
+    }
     if !saved.is_new && args.message != Checkpoint::UNSAID {
         let number = saved.checkpoint.number;
         env.ui.status(format_args!(

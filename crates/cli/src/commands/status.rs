@@ -12,7 +12,7 @@ use crate::commands::agents::install::state::AgentState;
 use crate::commands::list::rows_and_now;
 use crate::render::json::{checkpoint_json, lazy_object, project_json};
 use crate::render::listing;
-use crate::render::nearby::projects_nearby;
+use crate::render::nearby::{projects_nearby, tell_of_moved};
 use crate::render::timeline;
 use crate::terminal::shown;
 
@@ -50,6 +50,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
             number = newest.number
         )),
     }
+    tell_of_moved(env, &project, count);
     for agent in unconnected(env) {
         let (title, word) = (agent.title(), agent.word());
         env.ui.hint(format_args!(

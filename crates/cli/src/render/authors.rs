@@ -1,16 +1,16 @@
-//! How the authors of lines and versions are shown: steps by number, agent and turn, and people.
+//! How the authors of lines and versions are shown: changes by number and agent, and people.
 
-use herma_core::steps::{Step, StepId};
+use herma_core::steps::{Step, StepChoice, StepId};
 use herma_core::types::clock::Timestamp;
 use herma_core::{AuthorshipError, Error, LineAuthor, Project, RelPath};
 
 use super::listing::fit;
-use super::step_report::of_step;
+use super::step_report::{of_step, why};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::here;
 use crate::terminal::{Ui, escape, quote, time};
 
-/// Names of agents and turns are cut to so many columns.
+/// Names of agents are cut to so many columns.
 const NAME_COLUMNS: usize = 16;
 
 /// The failure to tell of a file, where a directory or nothing at all was named.
@@ -48,44 +48,53 @@ pub(crate) fn numbers(steps: &[StepId]) -> String {
     format!("step{plural} {}", words.join(", "))
 }
 
-/// An author in columns: the number of the step or a word, the agent, and the turn.
-pub(crate) fn columns(author: &LineAuthor, steps: &[Step]) -> [String; 3] {
+/// An author in columns: the number of the change or a word, and the agent.
+pub(crate) fn columns(author: &LineAuthor, steps: &[Step]) -> [String; 2] {
     let who = match author {
         LineAuthor::Step(id) => id.to_string(),
         other => other.word().to_owned(),
     };
-    let of_steps = |name: &dyn Fn(&Step) -> Option<String>| {
-        let mut names: Vec<String> = steps
-            .iter()
-            .filter(|step| author.steps().contains(&step.id()))
-            .filter_map(name)
-            .collect();
-        names.dedup();
-        let names = names.join(", ");
-        fit(&escape(names.as_bytes()), Some(NAME_COLUMNS))
-    };
-    let agent = of_steps(&|step| Some(step.agent().to_owned()));
-    let turn = of_steps(&|step| step.start.facts.turn.clone());
-    [who, agent, turn]
+    let is_its = |step: &&Step| author.steps().contains(&step.id());
+    let mut agents: Vec<&str> = steps.iter().filter(is_its).map(Step::agent).collect();
+    agents.dedup();
+    let agents = agents.join(", ");
+    [who, fit(&escape(agents.as_bytes()), Some(NAME_COLUMNS))]
 }
 
 /// Says once for each step what it was about.
-pub(crate) fn explain_steps(ui: &Ui, steps: &[Step]) {
+pub(crate) fn explain_steps(ui: &Ui, project: &Project, steps: &[Step]) -> Result<()> {
+    let ids: Vec<StepId> = steps.iter().filter(|s| s.kind.is_move()).map(Step::id).collect();
+    let moves = if ids.is_empty() {
+        Vec::new()
+    } else {
+        project.steps(&StepChoice { ids, ..StepChoice::default() })?
+    };
     for step in steps {
-        let start = &step.start;
-        let on = start.paths.first().map(|path| of_step(path));
-        let about = start.command.clone().or(on);
-        let mut words = format!("Step {}: {}", step.id(), step.agent());
-        for part in [start.facts.tool.clone(), about].into_iter().flatten() {
-            words.push_str(", ");
-            words.push_str(part.lines().next().unwrap_or_default());
-        }
-        if let Some(prompt) = &start.prompt {
-            words.push_str(", for: ");
-            words.push_str(&prompt.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
+        let id = step.id();
+        let words = match moves.iter().find(|listed| listed.step.is(id)) {
+            Some(listed) => format!("Step {id}: {}", why(listed)),
+            None => explained(step),
+        };
         ui.status(fit(&escape(words.as_bytes()), ui.width));
     }
+    Ok(())
+}
+
+/// Who made a step, with what and for which prompt.
+fn explained(step: &Step) -> String {
+    let start = &step.start;
+    let on = start.paths.first().map(|path| of_step(path));
+    let about = start.command.clone().or(on);
+    let mut words = format!("Step {}: {}", step.id(), step.agent());
+    for part in [start.facts.tool.clone(), about].into_iter().flatten() {
+        words.push_str(", ");
+        words.push_str(part.lines().next().unwrap_or_default());
+    }
+    if let Some(prompt) = &start.prompt {
+        words.push_str(", for: ");
+        words.push_str(&prompt.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    words
 }
 
 /// Says so when the line of states has gaps because checkpoints are damaged.
@@ -115,7 +124,7 @@ mod tests {
         assert_eq!(columns(&LineAuthor::Earlier, &[])[0], "earlier");
         assert_eq!(columns(&LineAuthor::Step(StepId::Number(7)), &[])[0], "7");
         let unknown = LineAuthor::Unattributed(vec![StepId::Number(1), StepId::Number(2)]);
-        assert_eq!(columns(&unknown, &[]), ["unattributed", "", ""]);
+        assert_eq!(columns(&unknown, &[]), ["unattributed", ""]);
     }
 
     #[test]

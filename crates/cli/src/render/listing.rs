@@ -239,6 +239,26 @@ pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
     format!("{kept}…")
 }
 
+/// A text behind its title, in lines as wide as there is room, which are broken between words.
+pub(crate) fn wrapped(title: &str, text: &str, room: Option<usize>) -> String {
+    let Some(room) = room else { return format!("{title}{text}") };
+    let (mut lines, indent) = (vec![title.to_owned()], width(title));
+    let mut used = indent;
+    for word in text.split(' ') {
+        let is_first = used == indent;
+        if !is_first && used + 1 + width(word) > room {
+            lines.push(" ".repeat(indent));
+            used = indent;
+        } else if !is_first {
+            lines.last_mut().into_iter().for_each(|line| line.push(' '));
+            used += 1;
+        }
+        lines.last_mut().into_iter().for_each(|line| line.push_str(word));
+        used += width(word);
+    }
+    lines.join("\n")
+}
+
 /// The cells of each row below each other, each with two spaces behind it; columns that would be empty are left away.
 pub(crate) fn in_columns<const N: usize>(
     ui: &Ui,
@@ -289,6 +309,15 @@ mod tests {
         assert_eq!(fit("more than ten", Some(10)), "more than…");
         assert_eq!(fit("漢字漢字漢字", Some(10)), "漢字漢字…");
         assert_eq!(fit("more than ten", None), "more than ten");
+    }
+
+    #[test]
+    fn a_long_sentence_is_broken_between_words() {
+        let text = "one two three four 漢字";
+        assert_eq!(wrapped("Kept: ", text, None), format!("Kept: {text}"));
+        let lines = "Kept: one two\n      three\n      four\n      漢字";
+        assert_eq!(wrapped("Kept: ", text, Some(13)), lines);
+        assert_eq!(wrapped("", "alphabet soup", Some(3)), "alphabet\nsoup");
     }
 
     #[test]

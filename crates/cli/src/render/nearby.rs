@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use herma_core::Nearby;
 use herma_core::engine::KnownProject;
+use herma_core::{Nearby, Project};
 
 use crate::command_env::{CommandEnv, CommandError};
 use crate::render::listing::counted;
 use crate::terminal::{quote, shown};
+
+/// A history of so few checkpoints may be the end of one that is elsewhere.
+const SHORT: usize = 10;
 
 /// Adds to a failure for lack of checkpoints where there are some.
 pub(crate) fn with_projects_nearby(env: &CommandEnv, mut error: CommandError) -> CommandError {
@@ -23,15 +26,7 @@ pub(crate) fn projects_nearby(env: &CommandEnv, directory: &Path) -> Vec<String>
     let Ok(Nearby { around, within, moved }) = env.engine.nearby(directory) else {
         return Vec::new();
     };
-    let mut told = Vec::new();
-    let is_only = moved.len() == 1;
-    for one in &moved {
-        let which = if is_only { String::new() } else { format!(" {}", one.id) };
-        let (count, place) = described(one);
-        told.push(format!(
-            "`herma doctor --adopt{which}` reconnects the {count} of {place}, which was probably moved here."
-        ));
-    }
+    let mut told = moved_here(&moved);
     let around = around.iter().map(|one| (one, ", the project around this one"));
     for (one, what) in around.chain(within.iter().map(|one| (one, ""))) {
         let (count, place) = described(one);
@@ -44,6 +39,29 @@ pub(crate) fn projects_nearby(env: &CommandEnv, directory: &Path) -> Vec<String>
         }
     }
     told
+}
+
+/// Tells of the history that a moved project has under its old name, where the one it has here is short.
+pub(crate) fn tell_of_moved(env: &CommandEnv, project: &Project, checkpoints: usize) {
+    if env.ui.json || !(1..=SHORT).contains(&checkpoints) {
+        return;
+    }
+    for hint in moved_here(&project.adoptable().unwrap_or_default()) {
+        env.ui.hint(hint);
+    }
+}
+
+/// What to type to reconnect the projects that were moved to where somebody is.
+fn moved_here(moved: &[KnownProject]) -> Vec<String> {
+    let is_only = moved.len() == 1;
+    let told = moved.iter().map(|one| {
+        let which = if is_only { String::new() } else { format!(" {}", one.id) };
+        let (count, place) = described(one);
+        format!(
+            "`herma doctor --adopt{which}` reconnects the {count} of {place}, which was probably moved here."
+        )
+    });
+    told.collect()
 }
 
 /// How many checkpoints it has, and where it is or was.

@@ -101,11 +101,11 @@ pub(crate) fn name_all(ui: &Ui, steps: &[OutsideOfStep]) {
     if steps.is_empty() {
         return;
     }
-    ui.status("Not brought back, because no checkpoint holds it:");
     let lines = steps.iter().flat_map(|one| {
         let words = in_words(&one.outside).into_iter();
         words.map(move |words| format!("step {}: {words}", one.step))
     });
     let lines: Vec<String> = lines.collect();
-    ui.name_some(lines.into_iter(), "--json");
+    let title = "Not brought back, because no checkpoint holds it:";
+    ui.status_of(title, lines.into_iter(), "--json");
 }

@@ -18,11 +18,18 @@ use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::here;
 use crate::terminal::{Label, SHOWN_NAMES, Ui, quote};
 
-/// Tells what a restore would do.
+/// Of a move that is undone or redone: what doing that is called, what it was called when it is done, and which it is.
+pub(crate) struct Moved {
+    pub(crate) doing: &'static str,
+    pub(crate) did: &'static str,
+    pub(crate) which: String,
+}
+
+/// Tells what a restore would do, or the undo or redo of a move.
 pub(crate) fn report_plan(
     env: &CommandEnv,
     project: &Project,
-    plan: &Plan,
+    (plan, moved): (&Plan, Option<&Moved>),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
@@ -31,17 +38,24 @@ pub(crate) fn report_plan(
     if plan.actions.is_empty() {
         tell_of_nothing(&env.ui, &plan.kept, &target, false);
     } else {
-        let (count, what) = (counted(plan.actions.len(), "change"), what(plan, &target));
-        env.ui.status(format_args!("{count} would restore {what}. Nothing was changed."));
+        let count = counted(plan.actions.len(), "change");
+        env.ui.status(match moved {
+            Some(Moved { doing, which, .. }) => {
+                format!("{doing} {which} would make {count}. Nothing was changed.")
+            }
+            None => {
+                format!("{count} would restore {}. Nothing was changed.", what(plan, &target))
+            }
+        });
     }
     told.tell(env, outcome(plan, &plan.kept))
 }
 
-/// Tells what a restore did.
+/// Tells what a restore did, or the undo or redo of a move.
 pub(crate) fn report_restored(
     env: &CommandEnv,
     project: &Project,
-    restored: &Restored,
+    (restored, moved): (&Restored, Option<&Moved>),
     null: bool,
     what_reverses: &str,
     told: Told,
@@ -59,9 +73,12 @@ pub(crate) fn report_restored(
             0 => String::new(),
             count => format!(", {count} not in the checkpoint"),
         };
+        let did = match moved {
+            Some(Moved { did, which, .. }) => format!("{did} {which}"),
+            None => format!("Restored {}", what(plan, &target)),
+        };
         env.ui.status(format_args!(
-            "Restored {}: {} written, {} deleted, {stay} kept{missing}.",
-            what(plan, &target),
+            "{did}: {} written, {} deleted, {stay} kept{missing}.",
             counted(restored.written, "file"),
             restored.removed,
         ));
@@ -116,11 +133,11 @@ fn tell_overwritten(ui: &Ui, plan: &Plan, paths: &[RelPath], restored: Option<&R
     if paths.is_empty() {
         return;
     }
-    ui.status(match restored {
+    let title = match restored {
         Some(_) => "Overwritten, though edited by hand since:",
         None => "Would be overwritten, though edited by hand since:",
-    });
-    ui.name_some(paths.iter().map(here::path), "--json");
+    };
+    ui.status_of(title, paths.iter().map(here::path), "--json");
     if let Some(safety) = restored.and_then(|restored| restored.safety.as_ref()) {
         let named = plan.requested.iter().map(|one| quote(&here::path(&one.path)));
         let (number, named) = (safety.number, named.collect::<Vec<_>>().join(" "));

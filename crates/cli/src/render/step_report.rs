@@ -278,16 +278,28 @@ pub(crate) fn of_step(path: &str) -> String {
 }
 
 /// What Herma stored of a restore of some files, with their paths as from the present directory.
-pub(crate) fn restored_part(step: &Step, said: &str) -> Option<String> {
+fn restored_part(step: &Step, said: &str) -> Option<String> {
     let paths: Vec<String> = step.part.paths.iter().map(here::path).collect();
     let (_, number) = said.strip_prefix("restored ")?.rsplit_once(" to ")?;
     (!paths.is_empty()).then(|| format!("restored {} to {number}", listing::in_a_row(&paths)))
 }
 
+/// What Herma stored of one of its own moves, as people say it.
+pub(crate) fn said_of_move(step: Option<&Step>, said: &str) -> Option<String> {
+    if let Some(step) = step.filter(|step| !step.part.paths.is_empty()) {
+        return restored_part(step, said);
+    }
+    if let Some(steps) = said.strip_prefix("undo of step") {
+        return Some(format!("undid {}", steps.trim_start_matches('s').trim_start()));
+    }
+    let to = said.strip_prefix("restore to ")?.strip_suffix(" that keeps other edits")?;
+    Some(format!("went back to {to}, kept other edits"))
+}
+
 /// What a step was about: the command, the files, or else the prompt.
 fn why_whole(listed: &ListedStep) -> String {
     if let Some(told) = &listed.told {
-        return restored_part(&listed.step, told).unwrap_or_else(|| told.clone());
+        return said_of_move(Some(&listed.step), told).unwrap_or_else(|| told.clone());
     }
     let start = &listed.step.start;
     if let Some(command) = &start.command {

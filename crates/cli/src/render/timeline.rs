@@ -12,7 +12,7 @@ use herma_core::{Checkpoint, Row, RowCall, RowChanges, RowKind, Rows};
 use super::authors::at;
 use super::json::{Serialize, list, object};
 use super::listing::{MIN_DIGITS, counted, fit, ranges_to_type, short_id, width};
-use super::step_report::{of_step, restored_part, tool};
+use super::step_report::{of_step, said_of_move, tool};
 use crate::here;
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -211,23 +211,12 @@ fn text(row: &Row) -> String {
         }
         (None, _, Some(checkpoint)) => {
             let said = escape(&checkpoint.subject());
-            row.told.clone().or_else(|| said_of_move(row, &said)).unwrap_or(said)
+            let step = row.calls.first().map(|call| &call.step);
+            row.told.clone().or_else(|| said_of_move(step, &said)).unwrap_or(said)
         }
         (None, [call, ..], None) => tool(&call.step).to_owned(),
         (None, [], None) => String::new(),
     }
-}
-
-/// What Herma stored of a restore, as people say it.
-fn said_of_move(row: &Row, said: &str) -> Option<String> {
-    if let Some(call) = row.calls.first().filter(|call| !call.step.part.paths.is_empty()) {
-        return restored_part(&call.step, said);
-    }
-    if let Some(steps) = said.strip_prefix("undo of step") {
-        return Some(format!("undid {}", steps.trim_start_matches('s').trim_start()));
-    }
-    let to = said.strip_prefix("restore to ")?.strip_suffix(" that keeps other edits")?;
-    Some(format!("went back to {to}, kept other edits"))
 }
 
 /// The tool and what it worked on.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use herma_core::restore::KeptWhy;
-use herma_core::steps::{Doubt, Step, StepChoice, StepEnd, StepId, UndoneAs};
+use herma_core::steps::{Doubt, Step, StepChoice, StepEnd, StepId, StepKind, UndoneAs};
 use herma_core::{
-    Checkpoint, Extent, Project, RelPath, Restored, StepOutcome, StepsUndone, UndoPlan, Unit,
-    WhyLeft,
+    Checkpoint, Extent, ListedStep, Project, RelPath, Restored, StepOutcome, StepsUndone, UndoPlan,
+    Unit, WhyLeft,
 };
 use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
 
@@ -34,7 +34,7 @@ pub(crate) fn report_planned(
     told: Told,
 ) -> Result<Outcome> {
     if let Some(exact) = &plan.exact {
-        let outcome = report_plan(env, project, exact, null, told)?;
+        let outcome = report_plan(env, project, (exact, None), null, told)?;
         tell_doubts(&env.ui, plan);
         tell_of_others(&env.ui, plan);
         return Ok(outcome);
@@ -53,16 +53,16 @@ pub(crate) fn report_planned(
         write_preview(&env.ui, &project.preview(plan)?)?;
     }
     tell(&env.ui, plan);
-    let edits = edits(project, plan)?;
+    let known = Known::of(project, plan)?;
     if !plan.is_empty() {
         let [_, doing] = verb(plan);
         env.ui.status(format_args!(
             "{doing} {} would change {}. Nothing was changed.",
-            what(plan, unit, &edits),
+            what(plan, unit, &known),
             counted(plan.reversed.changes.len(), "path"),
         ));
     }
-    tell_outcomes(&env.ui, plan, &edits, ["would be undone in part", "would not be undone"]);
+    tell_outcomes(&env.ui, plan, &known.edits, ["would be undone in part", "would not be undone"]);
     told.tell(env, outcome(plan))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn report_steps_undone(
     let told = told.stop_if_json(env)?;
     let plan = &taken.plan;
     if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {
-        let outcome = report_restored(env, project, restored, null, "herma undo", told)?;
+        let outcome = report_restored(env, project, (restored, None), null, "herma undo", told)?;
         tell_doubts(&env.ui, plan);
         tell_of_others(&env.ui, plan);
         return Ok(outcome);
@@ -91,17 +91,17 @@ pub(crate) fn report_steps_undone(
         write_files(&env.ui, &restored.plan, &restored.kept, null)?;
     }
     tell(&env.ui, plan);
-    let edits = edits(project, plan)?;
+    let known = Known::of(project, plan)?;
     if let Some(restored) = &taken.restored {
         let [did, _] = verb(plan);
         env.ui.status(format_args!(
             "{did} {}: {} written, {} deleted.",
-            what(plan, unit, &edits),
+            what(plan, unit, &known),
             counted(restored.written, "file"),
             restored.removed
         ));
     }
-    tell_outcomes(&env.ui, plan, &edits, ["was undone in part", "was not undone"]);
+    tell_outcomes(&env.ui, plan, &known.edits, ["was undone in part", "was not undone"]);
     if taken.restored.is_some() {
         env.ui.status(match plan.asked.how {
             UndoneAs::Last => {
@@ -116,7 +116,27 @@ pub(crate) fn report_steps_undone(
 
 /// A unit in a sentence: its prompt, or its number.
 pub(crate) fn unit_in_words(unit: &Unit) -> String {
-    let mut ids: Vec<StepId> = unit.steps.iter().map(Step::id).collect();
+    some_in_words(unit, |_| true)
+}
+
+/// One of Herma's own moves in a sentence: what it was, and its number.
+pub(crate) fn move_in_words(step: &Step) -> Option<String> {
+    let noun = match step.kind {
+        StepKind::Restore => "restore",
+        StepKind::Undo => "undo",
+        _ => return None,
+    };
+    Some(format!("the {noun} {}", step.id()))
+}
+
+/// The same of some of its steps.
+fn some_in_words(unit: &Unit, is_meant: impl Fn(&StepId) -> bool) -> String {
+    if let [only] = &unit.steps[..]
+        && let Some(moved) = move_in_words(only)
+    {
+        return moved;
+    }
+    let mut ids: Vec<StepId> = unit.steps.iter().map(Step::id).filter(is_meant).collect();
     ids.sort_unstable();
     let steps = steps_in_words(&ids, &[]);
     match unit.prompt().and_then(|prompt| prompt.lines().next()) {
@@ -141,24 +161,54 @@ fn verb(plan: &UndoPlan) -> [&'static str; 2] {
     }
 }
 
-/// Those of the changes that no agent made.
-fn edits(project: &Project, plan: &UndoPlan) -> Result<Vec<StepId>> {
-    let ids = plan.steps.clone();
-    let recorded = project.steps(&StepChoice { ids: ids.clone(), ..StepChoice::default() })?;
-    let is_recorded = |id: &StepId| recorded.iter().any(|listed| listed.step.is(*id));
-    Ok(ids.into_iter().filter(|id| !is_recorded(id)).collect())
+/// What is known of the changes of a plan.
+struct Known {
+    /// Those that no agent made.
+    edits: Vec<StepId>,
+    /// Those that changed nothing of what is asked for.
+    elsewhere: Vec<StepId>,
+    /// The one move of Herma's own that it is about.
+    moved: Option<String>,
 }
 
-/// What is undone, in words.
-fn what(plan: &UndoPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
-    let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
-    match &paths[..] {
-        [] => what_steps(plan, unit, edits),
-        paths => format!("{} in {}", what_steps(plan, unit, edits), in_a_row(paths)),
+impl Known {
+    fn of(project: &Project, plan: &UndoPlan) -> Result<Self> {
+        let recorded = |paths: &[RelPath]| {
+            let (ids, paths) = (plan.steps.clone(), paths.to_vec());
+            project.steps(&StepChoice { ids, paths, ..StepChoice::default() })
+        };
+        let all = recorded(&[])?;
+        let is_one_of = |listed: &[ListedStep], id: StepId| listed.iter().any(|l| l.step.is(id));
+        let edits = plan.steps.iter().copied().filter(|id| !is_one_of(&all, *id)).collect();
+        let paths = &plan.asked.paths;
+        let mut elsewhere = Vec::new();
+        if !paths.is_empty() {
+            let within = recorded(paths)?;
+            let others = plan.steps.iter().copied().filter(|id| !is_one_of(&within, *id));
+            elsewhere.extend(others.filter(|id| is_one_of(&all, *id)));
+        }
+        let moved = match (&plan.steps[..], &all[..]) {
+            ([_], [only]) => move_in_words(&only.step),
+            _ => None,
+        };
+        Ok(Self { edits, elsewhere, moved })
+    }
+
+    fn is_meant(&self, id: &StepId) -> bool {
+        !self.elsewhere.contains(id)
     }
 }
 
-fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, edits: &[StepId]) -> String {
+/// What is undone, in words.
+fn what(plan: &UndoPlan, unit: Option<&Unit>, known: &Known) -> String {
+    let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
+    match &paths[..] {
+        [] => what_steps(plan, unit, known),
+        paths => format!("{} in {}", what_steps(plan, unit, known), in_a_row(paths)),
+    }
+}
+
+fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, known: &Known) -> String {
     let outcomes = plan.outcomes();
     let is_whole = outcomes.iter().all(|outcome| outcome.extent == Extent::Whole);
     if let Some(target) = target(plan) {
@@ -169,12 +219,19 @@ fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, edits: &[StepId]) -> String 
     let is_in =
         |step: &Step| matches!(step.end, StepEnd::Unchanged(_)) || plan.steps.contains(&step.id());
     let is_redo = plan.asked.how == UndoneAs::Redo;
+    if is_redo && unit.is_some_and(|unit| unit.steps.is_empty()) {
+        return format!("what was undone in {}", changed_files(plan));
+    }
     let is_all = |unit: &&Unit| is_redo || unit.steps.iter().all(is_in);
     if let Some(unit) = unit.filter(|_| is_whole).filter(is_all) {
-        return unit_in_words(unit);
+        return some_in_words(unit, |id| known.is_meant(id));
     }
+    if let Some(moved) = known.moved.as_ref().filter(|_| is_whole) {
+        return moved.clone();
+    }
+    let edits = &known.edits;
     let of = |extent: Extent| {
-        let all = outcomes.iter().filter(move |o| o.extent == extent);
+        let all = outcomes.iter().filter(move |o| o.extent == extent && known.is_meant(&o.step));
         all.map(|outcome| outcome.step).collect::<Vec<StepId>>()
     };
     let (whole, part) = (of(Extent::Whole), of(Extent::Part));
@@ -187,6 +244,16 @@ fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, edits: &[StepId]) -> String 
             format!("{whole} and a part of {part}")
         }
     }
+}
+
+/// The first files that are different afterwards.
+fn changed_files(plan: &UndoPlan) -> String {
+    let changes = &plan.reversed.changes;
+    let mut names: Vec<String> = changes.keys().take(SHOWN).map(here::path).collect();
+    if changes.len() > SHOWN {
+        names.push(format!("{} more", changes.len() - SHOWN));
+    }
+    in_a_row(&names)
 }
 
 /// Steps by their numbers, and what somebody edited.
@@ -253,27 +320,14 @@ fn why_in_words(why: &WhyLeft) -> String {
 
 /// Names what stays, and what could not be decided.
 fn tell(ui: &Ui, plan: &UndoPlan) {
-    let stays = |paths: &BTreeSet<RelPath>| -> BTreeSet<RelPath> {
-        let overwritten = |path: &&RelPath| {
-            let mut conflicts = plan.reversed.conflicts.iter();
-            conflicts.any(|c| c.path == **path && c.decided == Decided::Theirs)
-        };
-        paths.iter().filter(|path| !overwritten(path)).cloned().collect()
-    };
-    name_all(ui, "Kept, edited by hand since:", &stays(&plan.by_hand));
-    name_all(ui, "Kept, changed by other steps:", &stays(&plan.by_others));
-    name_all(
-        ui,
-        "Kept, unattributed: other steps were under way too, or a checkpoint in between is gone:",
-        &stays(&plan.unattributed),
-    );
+    name_files(ui, plan);
     tell_doubts(ui, plan);
     outside_report::name_all(ui, &plan.outside);
     tell_of_others(ui, plan);
     if !plan.reversed.kept.is_empty() {
-        ui.status("Not touched, because a checkpoint says nothing about them:");
         let lines = plan.reversed.kept.iter();
-        ui.name_some(
+        ui.status_of(
+            "Not touched, because a checkpoint says nothing about them:",
             lines.map(|(path, reason)| format!("{} ({})", here::path(path), reason.word())),
             "--json",
         );
@@ -286,8 +340,7 @@ fn tell(ui: &Ui, plan: &UndoPlan) {
         .map(|c| format!("{} ({}): {}", here::path(&c.path), c.decided.word(), c.why))
         .collect();
     if !decided.is_empty() {
-        ui.status("Conflicts that were decided:");
-        ui.name_some(decided.into_iter(), "--json");
+        ui.status_of("Conflicts that were decided:", decided.into_iter(), "--json");
     }
     let open: Vec<String> =
         left(true).map(|c| format!("{}: {}", here::path(&c.path), c.why)).collect();
@@ -304,6 +357,37 @@ fn tell(ui: &Ui, plan: &UndoPlan) {
             ui.hint("The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.");
         }
     }
+}
+
+/// Names the files that have something in them that stays, each once. What is explained elsewhere is not named here.
+fn name_files(ui: &Ui, plan: &UndoPlan) {
+    let reversed = &plan.reversed;
+    let is_written = |path: &RelPath| reversed.changes.contains_key(path);
+    let stays = |path: &RelPath| !is_written(path);
+    let is_merged = |path: &RelPath| reversed.merged.contains(path);
+    let explained = reversed.conflicts.iter().map(|conflict| &conflict.path);
+    let mut named: BTreeSet<&RelPath> =
+        explained.chain(reversed.kept.iter().map(|(path, _)| path)).collect();
+    for (title, paths) in [
+        ("Merged with your edits:", those(&plan.by_hand, is_written)),
+        ("Merged with later changes of other steps:", those(&plan.by_others, is_merged)),
+        ("Left alone, edited by hand since:", those(&plan.by_hand, stays)),
+        ("Left alone, changed by other steps:", those(&plan.by_others, stays)),
+        (
+            "Left alone, unattributed: other steps were under way too, or a checkpoint in between is gone:",
+            those(&plan.unattributed, stays),
+        ),
+    ] {
+        let paths: Vec<&RelPath> = paths.into_iter().filter(|path| named.insert(path)).collect();
+        if !paths.is_empty() {
+            ui.status_of(title, paths.into_iter().map(here::path), "--json");
+        }
+    }
+}
+
+/// Those of the paths that fit.
+fn those(paths: &BTreeSet<RelPath>, fits: impl Fn(&RelPath) -> bool) -> Vec<&RelPath> {
+    paths.iter().filter(|path| fits(path)).collect()
 }
 
 /// Says for which steps it is not known what belongs to them.
@@ -327,13 +411,6 @@ fn tell_of_others(ui: &Ui, plan: &UndoPlan) {
     for other in &plan.also_in {
         ui.status(format_args!("What these steps did in {other}, a project of its own, stays."));
         ui.hint(format_args!("`herma -C {other} steps` lists it."));
-    }
-}
-
-fn name_all(ui: &Ui, title: &str, paths: &BTreeSet<RelPath>) {
-    if !paths.is_empty() {
-        ui.status(title);
-        ui.name_some(paths.iter().map(here::path), "--json");
     }
 }
 

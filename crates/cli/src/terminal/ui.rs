@@ -189,6 +189,19 @@ impl Ui {
         }
     }
 
+    /// Says what is the matter with some things, and names them like [`Self::name_some`]. When quiet, neither.
+    pub(crate) fn status_of(
+        &self,
+        title: impl Display,
+        lines: impl ExactSizeIterator<Item = String>,
+        see_all: &str,
+    ) {
+        if !self.quiet && !self.json {
+            self.status(title);
+            self.name_some(lines, see_all);
+        }
+    }
+
     /// Puts an error into words, or into JSON.
     pub(crate) fn error(&self, error: &CommandError) {
         if self.json {

@@ -87,14 +87,14 @@ fn every_line_is_shown_behind_its_author() {
     let project = shared(&env);
     let output = project.run(["blame", "cart.py"]).success();
     insta::assert_snapshot!(output, @r"
-    2        claude  t1  [TIME]  1  import math
-    2        claude  t1  [TIME]  2
-    hand                 [TIME]  3  # in cents
-    earlier              [TIME]  4  def total(items):
-    2        claude  t1  [TIME]  5      return math.fsum(items)
-    4        codex   t7  [TIME]  6
-    4        codex   t7  [TIME]  7  def count(items):
-    hand                 not saved yet        8      return len(items)  # fast
+    2        claude  [TIME]  1  import math
+    2        claude  [TIME]  2
+    hand             [TIME]  3  # in cents
+    earlier          [TIME]  4  def total(items):
+    2        claude  [TIME]  5      return math.fsum(items)
+    4        codex   [TIME]  6
+    4        codex   [TIME]  7  def count(items):
+    hand             not saved yet        8      return len(items)  # fast
     ------- stderr -------
     Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
     Step 4: codex, edit, for: make it \u{1b}[31mbetter t7
@@ -127,11 +127,11 @@ fn every_version_is_listed_with_its_step() {
     let project = shared(&env);
     let output = project.run(["history", "cart.py"]).success();
     insta::assert_snapshot!(output, @r"
-                not saved yet        hand                 changed  +1/-1, 119 B
-    4  [ID]  [TIME]           codex   t7  changed  +3/-0, 111 B
-    3  [ID]  [TIME]  hand                 changed  +1/-0, 70 B
-    2  [ID]  [TIME]           claude  t1  changed  +3/-1, 59 B
-    1  [ID]  [TIME]  earlier              added    +2/-0, 40 B
+                not saved yet        hand             changed  +1/-1, 119 B
+    4  [ID]  [TIME]           codex   changed  +3/-0, 111 B
+    3  [ID]  [TIME]  hand             changed  +1/-0, 70 B
+    2  [ID]  [TIME]           claude  changed  +3/-1, 59 B
+    1  [ID]  [TIME]  earlier          added    +2/-0, 40 B
     ------- stderr -------
     Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
     Step 4: codex, edit, for: make it \u{1b}[31mbetter t7

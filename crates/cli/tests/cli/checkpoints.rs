@@ -39,8 +39,8 @@ fn status_has_hermess_lines_and_what_costs_the_disk() {
     SIZE VERSIONS FILE
     [SIZE] 3 cart.txt ($ROOT/work/shop)
     [SIZE] 1 a.txt ($ROOT/work/gone)
-    Leave files out of later checkpoints with a line in the project's .hermaignore, or in all projects
-    with: herma config set exclude PATTERN...
+    Leave files out of later checkpoints with a line in the project's .hermaignore,
+    or in all projects with: herma config set exclude PATTERN...
 
     On disk: [SIZE]
     Packs: 4

@@ -65,9 +65,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
      line 5
      line 6
     ------- stderr -------
-    Kept, edited by hand since:
-      code.txt
-    Kept, changed by other steps:
+    Merged with your edits:
       code.txt
     Undoing step 2 would change 1 path. Nothing was changed.
     ");
@@ -75,9 +73,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     write  code.txt
     ------- stderr -------
-    Kept, edited by hand since:
-      code.txt
-    Kept, changed by other steps:
+    Merged with your edits:
       code.txt
     Undid step 2: 1 file written, 0 deleted.
     `herma undo` brings it back.
@@ -88,9 +84,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     project.run(["redo"]).success();
     insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     ------- stderr -------
-    Kept, edited by hand since:
-      code.txt
-    Kept, changed by other steps:
+    Left alone, edited by hand since:
       code.txt
     Nothing to undo.
     ");
@@ -155,7 +149,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     @@ -1 +0,0 @@
     -made
     ------- stderr -------
-    Kept, edited by hand since:
+    Merged with your edits:
       code.txt
     Restoring checkpoint 1 would change 2 paths. Nothing was changed.
     ");
@@ -163,7 +157,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     write  code.txt
     remove made.txt
     ------- stderr -------
-    Kept, edited by hand since:
+    Merged with your edits:
       code.txt
     Restored checkpoint 1: 1 file written, 1 deleted.
     `herma undo` brings it back.
@@ -189,8 +183,6 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     project.write("code.txt", &mixed);
     insta::assert_snapshot!(project.run(["undo", "2"]).code(3), @"
     ------- stderr -------
-    Kept, edited by hand since:
-      code.txt
     Warning: 1 conflict left as it is:
       code.txt: the same lines were changed since (line 3)
     Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.
@@ -238,10 +230,6 @@ fn steps_of_which_one_is_in_conflict_are_not_called_undone_and_no_file_is_half_r
     insta::assert_snapshot!(project.run(["undo", "2", "5"]).code(3), @"
     write  other.txt
     ------- stderr -------
-    Kept, edited by hand since:
-      config.py
-    Kept, changed by other steps:
-      other.txt
     Warning: 1 conflict left as it is:
       config.py: the same lines were changed since (line 3)
     Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.
@@ -329,7 +317,7 @@ fn what_is_undone_of_a_prompt_is_said_and_nothing_more() {
         (&["undo", "--dry-run"], "Undoing \"tidy up\" (steps 2 and 3) would change 2 paths."),
         (&["undo", "--step"], "Undid step 3: 1 file written"),
         (&["redo"], "Redid \"tidy up\" (step 3): 1 file written"),
-        (&["undo", "a.txt"], "Undid \"tidy up\" (steps 2 and 3) in a.txt: 1 file written"),
+        (&["undo", "a.txt"], "Undid \"tidy up\" (step 2) in a.txt: 1 file written"),
         (&["redo"], "Redid"),
         (&["undo"], "Undid \"tidy up\" (steps 2 and 3): 2 files written"),
         (&["undo", "2"], "Nothing to undo."),

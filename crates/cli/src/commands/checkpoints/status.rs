@@ -11,7 +11,7 @@ use herma_core::{ProjectStatus, StoreStatus};
 use super::{limits, place};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::counted;
+use crate::render::listing::{counted, fit, wrapped};
 use crate::terminal::{escape, short_age, shown, size};
 
 /// How many projects are shown unless told otherwise.
@@ -20,8 +20,11 @@ const SHOWN: usize = 20;
 const NAMED_FILES: usize = 10;
 const WHAT_TO_DO_WITH_LEGACY: &str = "\nClear with: herma checkpoints clear-legacy\nBring their history in with: herma checkpoints import-legacy";
 
-/// Columns of a project's directory.
+/// Columns of a project's directory where there is room, and where there is none.
 const WORKDIR: usize = 60;
+const NARROW_WORKDIR: usize = 20;
+/// Columns of all others, with what is between them.
+const OTHERS: usize = 46;
 
 /// Show what the store holds and what it costs
 ///
@@ -40,11 +43,12 @@ pub(super) fn cmd_status(env: &CommandEnv, args: &StatusArgs) -> Result<Outcome>
     let now = env.now().as_float();
     let json = || status_json(&status, env);
     env.ui.answer(json, |out| {
-        writeln!(out, "Kept:            {}", limits::in_words(&keeping(env, &status)))?;
+        let (kept, room) = (limits::in_words(&keeping(env, &status)), env.ui.width);
+        writeln!(out, "{}", wrapped("Kept:            ", &kept, room))?;
         write_sizes(out, &status)?;
-        write_projects(out, &status.projects, limit, now)?;
+        write_projects(out, &status.projects, (limit, room), now)?;
         write_legacy(out, &status)?;
-        write_biggest(out, &status.projects)?;
+        write_biggest(out, &status.projects, room)?;
         if status.exists { write_disk(out, &status, now) } else { Ok(()) }
     })?;
     Ok(Outcome::Done)
@@ -64,15 +68,17 @@ fn write_sizes(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
 fn write_projects(
     out: &mut dyn Write,
     projects: &[ProjectStatus],
-    limit: usize,
+    (limit, room): (usize, Option<usize>),
     now: f64,
 ) -> io::Result<()> {
     if projects.is_empty() {
         return Ok(());
     }
+    let columns = room.map_or(WORKDIR, |room| room.saturating_sub(OTHERS));
+    let columns = columns.clamp(NARROW_WORKDIR, WORKDIR);
     writeln!(
         out,
-        "\n  {:<WORKDIR$}  {:>7}  {:>12}  {:<7}  {:>10}",
+        "\n  {:<columns$}  {:>7}  {:>12}  {:<7}  {:>10}",
         "WORKDIR", "COMMITS", "LAST TOUCH", "STATE", "SIZE"
     )?;
     for project in projects.iter().take(limit) {
@@ -81,8 +87,8 @@ fn write_projects(
         let own = project.cost.as_ref().map_or(0, |cost| cost.own_bytes);
         writeln!(
             out,
-            "  {:<WORKDIR$}  {:>7}  {:>12}  {:<7}  {:>10}",
-            last_columns(&workdir),
+            "  {:<columns$}  {:>7}  {:>12}  {:<7}  {:>10}",
+            last_columns(&workdir, columns),
             project.checkpoints,
             short_age(project.last_touch, now),
             state(&project.presence),
@@ -107,12 +113,12 @@ fn state(presence: &Presence) -> &'static str {
 }
 
 /// The end of a path is what tells it from others.
-fn last_columns(path: &str) -> String {
+fn last_columns(path: &str, columns: usize) -> String {
     let count = path.chars().count();
-    if count <= WORKDIR {
+    if count <= columns {
         return path.to_owned();
     }
-    let end: String = path.chars().skip(count - (WORKDIR - 1)).collect();
+    let end: String = path.chars().skip(count - (columns - 1)).collect();
     format!("…{end}")
 }
 
@@ -140,7 +146,11 @@ fn write_legacy(out: &mut dyn Write, status: &StoreStatus) -> io::Result<()> {
     Ok(())
 }
 
-fn write_biggest(out: &mut dyn Write, projects: &[ProjectStatus]) -> io::Result<()> {
+fn write_biggest(
+    out: &mut dyn Write,
+    projects: &[ProjectStatus],
+    room: Option<usize>,
+) -> io::Result<()> {
     let mut files = Vec::new();
     for project in projects {
         let biggest = project.cost.iter().flat_map(|cost| &cost.biggest);
@@ -157,12 +167,13 @@ fn write_biggest(out: &mut dyn Write, projects: &[ProjectStatus]) -> io::Result<
         let of = place(project.workdir.as_deref(), &project.id);
         let path = escape(&file.path);
         let bytes = size(file.bytes);
-        writeln!(out, "  {bytes:>10}  {:>8}  {path}  ({of})", file.versions)?;
+        let line = format!("  {bytes:>10}  {:>8}  {path}  ({of})", file.versions);
+        writeln!(out, "{}", fit(&line, room))?;
     }
     writeln!(
         out,
-        "Leave files out of later checkpoints with a line in the project's .hermaignore, or in all projects\n\
-         with: herma config set exclude PATTERN..."
+        "Leave files out of later checkpoints with a line in the project's .hermaignore,\n\
+         or in all projects with: herma config set exclude PATTERN..."
     )
 }
 
@@ -260,10 +271,10 @@ mod tests {
 
     #[test]
     fn long_directories_show_their_end() {
-        assert_eq!(last_columns("/a"), "/a");
+        assert_eq!(last_columns("/a", 60), "/a");
         let exact = "x".repeat(60);
-        assert_eq!(last_columns(&exact), exact);
-        let shown = last_columns(&format!("/start/{exact}"));
+        assert_eq!(last_columns(&exact, 60), exact);
+        let shown = last_columns(&format!("/start/{exact}"), 60);
         assert_eq!(shown, format!("…{}", "x".repeat(59)));
     }
 }

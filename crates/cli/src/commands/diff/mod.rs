@@ -23,8 +23,8 @@ use crate::terminal::Ui;
 
 /// Show what changed since a checkpoint, or between two
 ///
-/// Without a checkpoint: from the newest to the files as they are now. With one: from it to now. Put `--` before a
-/// path that looks like a checkpoint.
+/// Without a checkpoint: from the newest to the files as they are now. With one: from it to now. With a range such as
+/// 15-17: from before the first to after the last. Put `--` before a path that looks like a checkpoint.
 ///
 /// With `--session`, `--turn`, `--step` or `--agent`: only what these steps changed, without hand edits and other
 /// steps.

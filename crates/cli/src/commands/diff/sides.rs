@@ -14,6 +14,7 @@ use herma_fs::Dir;
 use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Result, find, with_oldest};
+use crate::several::Several;
 
 /// What is compared.
 pub(super) struct Sides {
@@ -44,6 +45,12 @@ impl Sides {
     ) -> Result<Self> {
         let mut checkpoints = Vec::new();
         let mut rest = arguments;
+        if let [first, others @ ..] = arguments
+            && let Some(ends) = ends_of_several(env, project, first)?
+        {
+            checkpoints.extend(ends);
+            rest = others;
+        }
         while let [first, others @ ..] = rest
             && checkpoints.len() < 2
             && let Some(checkpoint) = as_checkpoint(env, project, first)?
@@ -97,6 +104,21 @@ impl Sides {
             _ => error.into(),
         }
     }
+}
+
+/// The states before and after several changes, as the list prints a prompt; `None` if the argument is none.
+fn ends_of_several(
+    env: &CommandEnv,
+    project: &Project,
+    argument: &OsStr,
+) -> Result<Option<[Checkpoint; 2]>> {
+    let Some(several) = argument.to_str().and_then(Several::parse) else { return Ok(None) };
+    if is_there(&env.absolute(Path::new(argument)))
+        || as_checkpoint(env, project, argument)?.is_some()
+    {
+        return Ok(None);
+    }
+    several.ends(project).map(Some)
 }
 
 /// The checkpoint the argument names; `None` if it must be a path.

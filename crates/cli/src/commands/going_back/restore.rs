@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use herma_core::restore::RestoreOptions;
-use herma_core::{Checkpoint, Error, Project, RelPath};
+use herma_core::{Checkpoint, Error, NextMove, Project, RelPath, UndoLast};
+use herma_reversal::Outcome as Becomes;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
+use crate::here;
 use crate::render::restore_report::{
     report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
-use crate::terminal::quote;
+use crate::several::Several;
+use crate::terminal::{quote, shown};
 use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint
@@ -95,19 +98,23 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         paths: env.project_paths(&project, &args.paths)?,
         keep: env.project_paths(&project, &args.keep)?,
     };
+    let failed = |error| match error {
+        Error::PathUnknown { path } => not_there_then(env, &project, &checkpoint, path),
+        error => with_state_of_files(&project, error),
+    };
     if args.dry_run {
-        let plan =
-            env.ui.during(|progress| project.plan_restore(&checkpoint, &options, progress))?;
-        return report_plan(env, &project, &plan, args.null, conversation.plan(env)?);
+        let plan = env.ui.during(|progress| project.plan_restore(&checkpoint, &options, progress));
+        let plan = plan.map_err(failed)?;
+        return report_plan(env, &project, (&plan, None), args.null, conversation.plan(env)?);
     }
     let mut following = Following::begin(env, &project, conversation.aim())?;
     let restored = env.ui.during(|progress| project.restore_with(&checkpoint, &options, progress));
     let restored = restored.map_err(|error| {
         following.failed();
-        with_state_of_files(&project, error)
+        failed(error)
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, &restored, args.null, "herma undo", told)
+    report_restored(env, &project, (&restored, None), args.null, "herma undo", told)
 }
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
@@ -122,7 +129,57 @@ fn checkpoint(
     if found.is_err() && args.choice.is_given() {
         return Ok(None);
     }
-    found.map(Some).map_err(|error| meant_as_path(env, project, error, text))
+    found.map(Some).map_err(|error| match in_one_state(project, args, text) {
+        Some(meant) => meant,
+        None => meant_as_path(env, project, error, text),
+    })
+}
+
+/// Whoever names a prompt as the list prints it is told which states are after it and before it.
+fn in_one_state(project: &Project, args: &RestoreArgs, text: &str) -> Option<CommandError> {
+    let several = Several::parse(text)?;
+    let [before, _] = several.ends(project).ok()?;
+    let paths = args.paths.iter().map(|path| format!(" {}", quote(&shown(path))));
+    let paths: String = paths.collect();
+    let (first, last) = (several.first(), several.last());
+    let text = quote(text);
+    let error =
+        CommandError::usage(format!("`{text}` names several changes; a restore goes to one state"));
+    Some(error.with_state("Nothing was changed.").with_hint(format!(
+        "`herma restore {last}{paths}` goes to the state after them, `herma restore {first}^{paths}` (checkpoint {}) to the one \
+         before; `herma undo {text}` undoes only them.",
+        before.number
+    )))
+}
+
+/// Whoever asks a checkpoint for what was gone by then is told which one still has it.
+fn not_there_then(
+    env: &CommandEnv,
+    project: &Project,
+    checkpoint: &Checkpoint,
+    path: RelPath,
+) -> CommandError {
+    let named = here::path(&path);
+    let saved = project.newest_with(&path).ok().flatten();
+    let asked = UndoLast { paths: vec![path.clone()], ..UndoLast::default() };
+    let error = CommandError::from(Error::PathUnknown { path }).with_state("Nothing was changed.");
+    let Some(saved) = saved else { return error };
+    let message =
+        format!("{named} is not in checkpoint {}, and not in the project now", checkpoint.number);
+    let typed = quote(&named);
+    let hint =
+        format!("`herma restore {} {typed}` brings it back as it was last saved.", saved.number);
+    let error = CommandError { message, ..error }.with_only_hint(hint);
+    let next = env.ui.during(|progress| project.plan_undo(&asked, progress));
+    let Ok(NextMove::Steps(planned)) = next else { return error };
+    let mut becomes = planned.plan.reversed.changes.iter();
+    let is_back =
+        becomes.any(|(at, becomes)| at.starts_with(&asked.paths[0]) && *becomes != Becomes::Gone);
+    if is_back {
+        error.with_hint(format!("`herma undo {typed}` undoes the change that removed it."))
+    } else {
+        error
+    }
 }
 
 /// Whoever is used to name only a file is told how a checkpoint of it is named.
@@ -186,7 +243,7 @@ fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {
         project.continue_restore(progress).map_err(|error| with_state_of_files(&project, error))
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, &restored, null, "herma undo", told)
+    report_restored(env, &project, (&restored, None), null, "herma undo", told)
 }
 
 /// Says whether a failed restore changed anything: it did if it left something to finish.

@@ -18,9 +18,11 @@ use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, choose, undo_
 use crate::conversations::pending::Pending;
 use crate::here;
 use crate::render::listing::{in_a_row, ranges};
-use crate::render::restore_report::{report_conversation, report_plan, report_restored};
+use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;
-use crate::render::undo_report::{report_planned, report_steps_undone, unit_in_words};
+use crate::render::undo_report::{
+    move_in_words, report_planned, report_steps_undone, unit_in_words,
+};
 use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
 
@@ -296,8 +298,9 @@ fn nothing_to_undo_in(paths: &[RelPath]) -> CommandError {
 fn go(env: &CommandEnv, project: &Project, course: &Course, mode: Mode) -> Result<Outcome> {
     if mode.dry_run {
         let next = course.next(env, project)?;
+        let moved = own_move(project, &next, course.aim() == Aim::Redo)?;
         let undone = carry_out(env, project, next, true)?;
-        return report(env, project, &course.aim(), mode.null, &undone, Told::default());
+        return report(env, project, (&undone, moved), mode.null, &course.aim(), Told::default());
     }
     match travel(env, project, course, mode)? {
         Travelled::Alone(told) => report_conversation(env, project, told),
@@ -305,7 +308,9 @@ fn go(env: &CommandEnv, project: &Project, course: &Course, mode: Mode) -> Resul
             env.ui.status("Nothing was changed.");
             Ok(Outcome::Done)
         }
-        Travelled::Files(aim, undone, told) => report(env, project, &aim, mode.null, &undone, told),
+        Travelled::Files { aim, undone, moved, told } => {
+            report(env, project, (&undone, moved), mode.null, &aim, told)
+        }
     }
 }
 
@@ -315,8 +320,16 @@ pub(crate) enum Travelled {
     Alone(Told),
     /// The person does not want it after all.
     Not,
-    /// Files were moved, in this direction; and what that meant for a conversation.
-    Files(Aim, Undone, Told),
+    /// Files were moved.
+    Files {
+        /// In this direction.
+        aim: Aim,
+        undone: Undone,
+        /// The move of Herma's own that this was about.
+        moved: Option<Moved>,
+        /// What that meant for a conversation.
+        told: Told,
+    },
 }
 
 /// Undoes or redoes, with the conversation that belongs to it.
@@ -387,9 +400,25 @@ fn moved(
     next: NextMove,
     mut following: Following<'_>,
 ) -> Result<Travelled> {
+    let moved = own_move(project, &next, aim == Aim::Redo)?;
     let undone = carry_out(env, project, next, false).inspect_err(|_| following.failed())?;
     let told = following.finish()?;
-    Ok(Travelled::Files(aim, undone, told))
+    Ok(Travelled::Files { aim, undone, moved, told })
+}
+
+/// Which move of Herma's own is undone or redone along the states. A redo is told by what the undo had undone.
+fn own_move(project: &Project, next: &NextMove, is_redo: bool) -> Result<Option<Moved>> {
+    let NextMove::States(_, Some(just)) = next else { return Ok(None) };
+    let mut steps = just.unit.steps.clone();
+    let undid = steps.first().and_then(|step| step.undid.as_ref());
+    if let Some(undid) = undid.filter(|_| is_redo) {
+        let ids = undid.steps.iter().copied().map(StepId::Handle).collect();
+        let found = project.steps(&StepChoice { ids, ..StepChoice::default() })?;
+        steps = found.into_iter().map(|listed| listed.step).collect();
+    }
+    let [doing, did] = if is_redo { ["Redoing", "Redid"] } else { ["Undoing", "Undid"] };
+    let which = steps.first().and_then(move_in_words);
+    Ok(which.map(|which| Moved { doing, did, which }))
 }
 
 fn carry_out(env: &CommandEnv, project: &Project, next: NextMove, dry_run: bool) -> Result<Undone> {
@@ -400,14 +429,15 @@ fn carry_out(env: &CommandEnv, project: &Project, next: NextMove, dry_run: bool)
 fn report(
     env: &CommandEnv,
     project: &Project,
-    aim: &Aim,
+    (undone, moved): (&Undone, Option<Moved>),
     null: bool,
-    undone: &Undone,
+    aim: &Aim,
     told: Told,
 ) -> Result<Outcome> {
+    let moved = moved.as_ref();
     let what_reverses = if *aim == Aim::Redo { "herma undo" } else { "herma redo" };
     match undone {
-        Undone::Planned(plan) => report_plan(env, project, plan, null, told),
+        Undone::Planned(plan) => report_plan(env, project, (plan, moved), null, told),
         Undone::Steps(planned, None) => {
             report_planned(env, project, (&planned.plan, Some(&planned.unit)), null, told)
         }
@@ -418,7 +448,7 @@ fn report(
             report_steps_undone(env, project, (taken, Some(&planned.unit)), null, told)
         }
         Undone::Done(restored) => {
-            report_restored(env, project, restored, null, what_reverses, told)
+            report_restored(env, project, (restored, moved), null, what_reverses, told)
         }
     }
 }

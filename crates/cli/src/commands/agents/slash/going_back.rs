@@ -100,7 +100,7 @@ impl Asked<'_> {
                 return Ok(Reply::saying(action, words));
             }
             Travelled::Not => return Ok(Reply::saying(action, "Nothing was changed.")),
-            Travelled::Files(_, undone, told) => (undone, told),
+            Travelled::Files { undone, told, .. } => (undone, told),
         };
         let mut reply = Reply::new(action);
         let restored = match undone {

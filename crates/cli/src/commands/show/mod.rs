@@ -1,5 +1,7 @@
 //! `herma show`
 
+mod several;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -17,9 +19,12 @@ use crate::here;
 use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
 use crate::render::listing;
 use crate::render::step_report::step_json;
+use crate::several::Several;
 use crate::terminal::{Label, Ui, escape, time};
 
 /// Show one change: the prompt, the command, what it changed, and what is not in its checkpoint
+///
+/// With a range such as 15-17: the prompt with its calls, and what they changed altogether.
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
     /// The checkpoint [default: the newest]
@@ -32,7 +37,11 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let mut checkpoint = find(&project, &args.checkpoint)?;
+    let mut checkpoint = match (find(&project, &args.checkpoint), Several::parse(&args.checkpoint))
+    {
+        (Err(_), Some(several)) if !args.null => return several::show(env, &project, &several),
+        (found, _) => found?,
+    };
     let (receipt, outcome) = match project.receipt(&checkpoint) {
         Ok(receipt) => (receipt, Outcome::Done),
         // What else is known of it is worth showing.
@@ -52,6 +61,10 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     };
     let (step, change) =
         if args.null { (None, None) } else { look(env, &project, &checkpoint, &receipt)? };
+    let part_of = match &step {
+        Some(step) if !env.ui.json => several::part_of(&project, step)?,
+        _ => None,
+    };
     let json = lazy_object! {
         schema: "herma.show/2",
         step: step.as_ref().map(step_json),
@@ -73,26 +86,36 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
             write_checkpoint(out, env, &checkpoint)?;
             let work = step.as_ref().filter(|listed| !listed.step.kind.is_move());
             match work {
-                Some(work) => write_step(out, work)?,
+                Some(work) => write_step(out, work, part_of.as_deref())?,
                 None => write_reason(out, &checkpoint)?,
             }
             write_receipt(out, &env.ui, &checkpoint, &receipt)?;
         }
         Ok(())
     })?;
-    if let Some((change, hidden)) = change.filter(|_| !env.ui.json) {
-        let mut out = env.ui.listing();
-        write_patch(&mut out, &env.ui, &change, &PatchOptions::default())?;
-        for path in hidden {
-            writeln!(
-                out,
-                "{} changed; it looks like a secret and is not shown.",
-                here::path(&path)
-            )?;
-        }
-        out.finish()?;
+    if let Some(change) = change.filter(|_| !env.ui.json) {
+        write_change(env, change)?;
     }
     Ok(outcome)
+}
+
+/// Prints what is different as a patch, and names what is not shown.
+fn write_change(env: &CommandEnv, (change, hidden): Shown) -> Result<()> {
+    let mut out = env.ui.listing();
+    write_patch(&mut out, &env.ui, &change, &PatchOptions::default())?;
+    for path in hidden {
+        let path = here::path(&path);
+        writeln!(out, "{path} changed; it looks like a secret and is not shown.")?;
+    }
+    Ok(out.finish()?)
+}
+
+/// What is different between two checkpoints, without what looks like a secret.
+fn compare(env: &CommandEnv, project: &Project, ends: [&Checkpoint; 2]) -> Result<Shown> {
+    let receipts = ends.map(|checkpoint| project.receipt(checkpoint).unwrap_or_default());
+    let [before, after] = ends.map(|c| State::Checkpoint(Box::new(c.clone())));
+    let compared = env.ui.during(|progress| project.changes(&before, &after, &[], true, progress));
+    Ok(without_secrets(compared?, &receipts))
 }
 
 /// What is different since the state before, but for these files, which look like secrets.
@@ -134,8 +157,15 @@ fn without_secrets(mut change: Comparison, receipts: &[Receipt]) -> Shown {
 }
 
 /// The prompt and the command, in full.
-fn write_step(out: &mut dyn Write, work: &ListedStep) -> std::io::Result<()> {
+fn write_step(
+    out: &mut dyn Write,
+    work: &ListedStep,
+    part_of: Option<&str>,
+) -> std::io::Result<()> {
     let ListedStep { step, undone, .. } = work;
+    if let Some(part_of) = part_of {
+        writeln!(out, "{part_of}")?;
+    }
     for (title, text) in [("Prompt", &step.start.prompt), ("Command", &step.start.command)] {
         let Some(text) = text else { continue };
         writeln!(out, "{title}:")?;

@@ -1,0 +1,295 @@
+//! What somebody types who has just begun, and what has to be said to that.
+#![allow(clippy::disallowed_methods, reason = "a test does what a person does to files")]
+
+use herma_testkit::{TestEnv, WorkDir};
+
+use super::undo_steps::lines;
+use super::{json, test_env};
+
+/// A tool call of a prompt.
+fn call(project: &WorkDir<'_>, prompt: &str, work: impl FnOnce(&WorkDir<'_>)) {
+    let arguments = ["step", "begin", "--agent", "claude", "--tool", "Edit", "--session", "s-1"];
+    let said = ["--turn", prompt, "--prompt", prompt];
+    let handle = project.run(arguments.iter().chain(&said)).success().text().trim().to_owned();
+    work(project);
+    project.run(["step", "end", &handle]).success();
+}
+
+/// 1 is saved by hand, 2 and 3 add an option, 4 and 5 clean up.
+fn shop(env: &TestEnv) -> WorkDir<'_> {
+    let project = env.work_dir("shop").files([
+        ("README.md", "# Shop\n"),
+        ("config.py", "port = 80\n"),
+        ("docs/usage.md", "Use it.\n"),
+        ("src/app.py", "run()\n"),
+    ]);
+    project.run(["save", "-m", "works"]).success();
+    call(&project, "add an option", |p| p.write("src/app.py", "run(option)\n"));
+    call(&project, "add an option", |p| p.write("config.py", "port = 81\n"));
+    call(&project, "clean up", |p| {
+        std::fs::remove_dir_all(p.path().join("docs")).expect("the test made it");
+    });
+    call(&project, "clean up", |p| p.write("README.md", "# The shop\n"));
+    project
+}
+
+#[test]
+fn who_asks_a_checkpoint_for_what_it_deleted_is_told_which_one_has_it() {
+    let env = test_env();
+    let project = shop(&env);
+    for arguments in [&["restore", "4", "docs"][..], &["restore", "5", "docs", "--dry-run"]] {
+        let refused = project.run(arguments).code(2);
+        let said = refused.error_text();
+        assert!(said.contains(&format!("docs is not in checkpoint {}", arguments[1])), "{said}");
+        assert!(said.contains("`herma restore 3 docs` brings it back"), "{said}");
+        assert!(said.contains("`herma undo docs` undoes the change that removed it"), "{said}");
+        assert!(!said.contains("--name-only"), "{said}");
+    }
+    project.run(["restore", "3", "docs"]).success();
+    assert_eq!(project.read("docs/usage.md"), "Use it.\n");
+}
+
+#[test]
+fn a_prompt_as_the_list_prints_it_is_no_state_to_go_to() {
+    let env = test_env();
+    let project = shop(&env);
+    let list = project.run(["list"]).success();
+    assert!(list.text().contains("\n4-5  "), "{list}");
+    let refused = project.run(["restore", "4-5", "docs"]).code(2);
+    let said = refused.error_text();
+    assert!(said.contains("`4-5` names several changes"), "{said}");
+    assert!(said.contains("`herma restore 5 docs` goes to the state after them"), "{said}");
+    assert!(said.contains("`herma restore 4^ docs` (checkpoint 3)"), "{said}");
+    let unknown = project.run(["restore", "4-99"]).code(10);
+    assert!(unknown.error_text().contains("no checkpoint of this project"), "{unknown}");
+}
+
+#[test]
+fn a_prompt_as_the_list_prints_it_is_shown_with_all_its_calls() {
+    let env = test_env();
+    let project = shop(&env);
+    let shown = project.run(["show", "2-3"]).success();
+    let text = shown.text();
+    assert_eq!(text.matches("Prompt:\n    add an option\n").count(), 1, "{shown}");
+    assert_eq!(text.matches(" claude  Edit").count(), 2, "{shown}");
+    for line in ["\n-run()\n+run(option)\n", "\n-port = 80\n+port = 81\n"] {
+        assert!(text.contains(line), "{shown}");
+    }
+    assert!(!text.contains("docs") && !text.contains("The patch also has"), "{shown}");
+    let wider = project.run(["show", "1,2"]).code(10);
+    assert!(wider.error_text().contains("no checkpoint before 1"), "{wider}");
+    let others = project.run(["show", "2,4"]).success();
+    assert!(others.text().contains("The patch also has what changed in 3."), "{others}");
+    let object = json(&project.run(["show", "2-3", "--json"]).success());
+    assert_eq!(object["schema"], "herma.show-several/1");
+    assert_eq!((&object["from"]["number"], &object["to"]["number"]), (&1.into(), &3.into()));
+    assert_eq!(object["steps"].as_array().map(Vec::len), Some(2));
+
+    let changed = project.run(["diff", "4-5", "--name-only"]).success();
+    assert_eq!(changed.text(), "README.md\ndocs/usage.md\n");
+    let within = project.run(["diff", "4-5", "README.md", "--name-only"]).success();
+    assert_eq!(within.text(), "README.md\n");
+    project.write("4-5", "a file\n");
+    let file = project.run(["diff", "4-5", "--name-only"]).success();
+    assert_eq!(file.text(), "4-5\n");
+    let one = project.run(["show", "2"]).success();
+    assert!(one.text().contains("\nOne of 2 calls of 2-3: `herma show 2-3`"), "{one}");
+}
+
+#[test]
+fn who_names_the_newest_is_told_what_it_does_not_have() {
+    let env = test_env();
+    let project = shop(&env);
+    let whole = project.run(["name", "@", "whole"]).success();
+    assert!(!whole.error_text().contains("changed since"), "{whole}");
+    project.write("config.py", "port = 82\n");
+    let named = project.run(["name", "@", "good"]).success();
+    let said = named.error_text();
+    assert!(said.contains("config.py changed since and is not in it."), "{said}");
+    assert!(said.contains("`herma unname good && herma save --name good` names"), "{said}");
+    project.run(["unname", "good"]).success();
+    project.run(["save", "--name", "good"]).success();
+    let saved = project.run(["diff", "good"]).success();
+    assert!(saved.text().is_empty(), "{saved}");
+    project.write("config.py", "port = 83\n");
+    let older = project.run(["name", "3", "older"]).success();
+    assert!(!older.error_text().contains("changed since"), "{older}");
+}
+
+#[test]
+fn an_undo_names_each_file_once_as_what_became_of_it() {
+    let env = test_env();
+    let project = env.work_dir("shop").files([("README.md", &*lines(&[])), ("b.txt", "b\n")]);
+    project.run(["save"]).success();
+    call(&project, "reword", |p| p.write("README.md", &lines(&[(3, "three")])));
+    call(&project, "reword", |p| p.write("b.txt", "B\n"));
+    project.write("README.md", &lines(&[(3, "three"), (17, "mine")]));
+    project.write("b.txt", "mine\n");
+    for dry in [true, false] {
+        let arguments: &[&str] = if dry { &["undo", "--dry-run"] } else { &["undo"] };
+        let output = project.run(arguments).code(3);
+        let said = output.error_text();
+        assert!(said.contains("Merged with your edits:\n  README.md\n"), "{output}");
+        assert!(said.contains("Warning: 1 conflict left as it is:\n  b.txt: "), "{output}");
+        assert!(!said.contains("Kept") && !said.contains("Left alone"), "{output}");
+        assert_eq!(said.matches("README.md").count(), 1, "{output}");
+    }
+    assert_eq!(project.read("README.md"), lines(&[(17, "mine")]));
+    assert_eq!(project.read("b.txt"), "mine\n");
+}
+
+#[test]
+fn an_undo_of_some_files_names_only_the_steps_that_changed_them() {
+    let env = test_env();
+    let project = shop(&env);
+    let planned = project.run(["undo", "docs", "--dry-run"]).success();
+    assert!(planned.error_text().contains("\"clean up\" (step 4) in docs would"), "{planned}");
+    let undone = project.run(["undo", "docs"]).success();
+    let said = undone.error_text();
+    assert!(said.contains("Undid \"clean up\" (step 4) in docs: 1 file written"), "{said}");
+    project.run(["redo"]).success();
+    let undone = project.run(["undo", "2-5", "--", "config.py"]).success();
+    let said = undone.error_text();
+    assert!(said.contains("Undid step 3 in config.py: 1 file written"), "{said}");
+}
+
+#[test]
+fn a_quiet_undo_names_no_files_without_saying_why() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("config.py", "port = 81\n# mine\n");
+    let quiet = project.run(["undo", "5", "-q"]).success();
+    assert_eq!(quiet.error_text(), "", "{quiet}");
+    let quiet = project.run(["restore", "1", "-q"]).code(3);
+    let said = quiet.error_text();
+    assert!(said.starts_with("Warning: 1 conflict left as it is:\n  config.py: "), "{said}");
+    assert_eq!(said.lines().count(), 2, "{said}");
+    let again = project.run(["restore", "1", "config.py", "-q"]).success();
+    assert_eq!(again.error_text(), "", "{again}");
+}
+
+#[test]
+fn undoing_a_restore_names_the_restore() {
+    let env = test_env();
+    let project = shop(&env);
+    let said = |arguments: &[&str]| project.run(arguments).success().error_text().to_owned();
+    project.write("config.py", "mine\n");
+    said(&["restore", "1", "config.py"]);
+    let list = project.run(["list"]).success();
+    assert!(list.text().contains("\n7    just now  you     restored config.py to 1"), "{list}");
+    let cases: [(&[&str], &str); 5] = [
+        (&["undo", "--dry-run"], "Undoing the restore 7 would make 1 change."),
+        (&["undo"], "Undid the restore 7: 1 file written, 0 deleted, 0 kept."),
+        (&["redo", "--dry-run"], "Redoing the restore 7 would make 1 change."),
+        (&["redo"], "Redid the restore 7: 1 file written"),
+        (&["undo"], "Undid the restore 7: 1 file written"),
+    ];
+    for (arguments, expected) in cases {
+        let said = said(arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+    said(&["undo", "5"]);
+    let undone = said(&["undo"]);
+    assert!(undone.contains("Undid the undo 11: 1 file written"), "{undone}");
+    said(&["restore", "1", "config.py"]);
+    project.write("src/app.py", "mine\n");
+    let undone = said(&["undo"]);
+    assert!(undone.contains("Undid the restore 13: 1 file written"), "{undone}");
+    let redone = said(&["redo"]);
+    assert!(redone.contains("Redid the restore 13: 1 file written"), "{redone}");
+    let undone = said(&["undo", "13"]);
+    assert!(undone.contains("Undid the restore 13: 1 file written"), "{undone}");
+}
+
+#[test]
+fn redoing_an_undo_of_a_file_names_the_file() {
+    let env = test_env();
+    let project = env.work_dir("shop").files([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    project.run(["save"]).success();
+    call(&project, "both", |p| {
+        p.write("a.txt", "two\n");
+        p.write("b.txt", "two\n");
+    });
+    project.run(["undo", "a.txt"]).success();
+    let redone = project.run(["redo"]).success();
+    let said = redone.error_text();
+    assert!(said.contains("Redid what was undone in a.txt: 1 file written"), "{said}");
+    assert_eq!(project.read("a.txt"), "two\n");
+}
+
+#[test]
+fn a_moved_project_is_missed_as_long_as_its_new_history_is_short() {
+    let env = test_env();
+    let old = shop(&env);
+    let new = old.path().with_file_name("newname");
+    std::fs::rename(old.path(), &new).expect("the test made it");
+    let project = env.work_dir("newname");
+    let hint = "`herma doctor --adopt` reconnects the 5 checkpoints of ";
+    for arguments in [&["save"][..], &["list"], &[], &["list", "-n", "1"]] {
+        let output = project.run(arguments).success();
+        assert!(output.error_text().contains(hint), "{arguments:?}: {output}");
+    }
+    let quiet: [&[&str]; 3] = [&["save"], &["list", "-z"], &["list", "--json"]];
+    for arguments in quiet {
+        let output = project.run(arguments).success();
+        assert!(!output.error_text().contains(hint), "{arguments:?}: {output}");
+    }
+    for number in 2..=11 {
+        project.write("config.py", &format!("port = {number}\n"));
+        let saved = project.run(["save"]).success();
+        assert_eq!(saved.error_text().contains(hint), number <= 3, "{saved}");
+    }
+    for arguments in [&["list"][..], &[]] {
+        let output = project.run(arguments).success();
+        assert!(!output.error_text().contains(hint), "{arguments:?}: {output}");
+    }
+    project.run(["doctor", "--adopt"]).success();
+}
+
+#[test]
+fn who_changed_a_file_is_told_by_numbers_that_can_be_typed() {
+    let env = test_env();
+    let project = shop(&env);
+    let prompt = "1";
+    call(&project, prompt, |p| p.write("config.py", "port = 81\nhost = \"a\"\n"));
+    let blame = project.run(["blame", "config.py"]).success();
+    let first = blame.text().lines().next().expect("a line").to_owned();
+    let words: Vec<&str> = first.split_whitespace().collect();
+    assert_eq!((words[0], words[1]), ("3", "claude"), "{first}");
+    assert!(!first.contains("add an option"), "{first}");
+    let shown = project.run(["show", words[0]]).success();
+    assert!(shown.text().contains("+port = 81"), "{shown}");
+    project.write("config.py", "port = 99\n");
+    project.run(["restore", "3", "config.py"]).success();
+    let list = project.run(["list"]).success();
+    assert!(list.text().contains("\n8    just now  you     restored config.py to 3"), "{list}");
+    let history = project.run(["history", "config.py"]).success();
+    let said = history.error_text();
+    assert!(said.contains("Step 8: restored config.py to 3\n"), "{history}");
+    assert!(!said.contains("herma"), "{history}");
+}
+
+#[test]
+fn what_the_store_holds_fits_the_terminal() {
+    let env = test_env();
+    let long =
+        "a-directory-with-a-name-that-is-longer-than-any-terminal-has-room-for-beside-others";
+    let project = env.work_dir(long).files([("a.txt", "one\n")]);
+    project.run(["save"]).success();
+    let mut shell = project.shell_in_terminal();
+    shell.answer("stty cols 80 rows 50; HERMA_PAGER=cat \"$PROGRAM\" checkpoints; exit");
+    let output = shell.finish();
+    let shown = output.text();
+    assert!(
+        shown.contains("\n                 day for 30 days and one a week for 26 weeks"),
+        "{shown}"
+    );
+    let start = shown.find("Kept: ").expect("what is kept");
+    for line in shown[start..].lines().filter(|line| !line.contains("Checkpoint base:")) {
+        let width = unicode_width::UnicodeWidthStr::width(line.trim_end());
+        assert!(width <= 80, "{width}: {line}");
+    }
+    let topic = project.run(["help", "retention"]).success();
+    let sentence = topic.text().split("\n\n").nth(1).expect("below the title").to_owned();
+    assert!(sentence.starts_with("Everything of the last 30 days of work is kept"), "{topic}");
+}
