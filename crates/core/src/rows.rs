@@ -290,9 +290,11 @@ fn drafts<'r>(
     }
     let others = checkpoints.iter().filter(|c| !of_steps.contains(&c.number));
     for checkpoint in others.filter(|c| c.origin != Origin::Merged) {
-        let is_asked_for = checkpoint.origin == Origin::Saved
-            && checkpoint.facts.tool.is_none()
-            && checkpoint.facts.turn.is_none()
+        let facts = &checkpoint.facts;
+        // Where an agent's session begins, what is found is what a person did before.
+        let is_by_hook = facts.agent.is_some() && facts.session.is_some();
+        let is_in_work = facts.tool.is_some() || facts.turn.is_some() || is_by_hook;
+        let is_asked_for = checkpoint.origin == Origin::Saved && !is_in_work
             || checkpoint.origin == Origin::Hermes;
         let kind = if is_asked_for { RowKind::Saved } else { RowKind::Hand };
         let order = order_at(checkpoint.place);

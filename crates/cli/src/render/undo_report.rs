@@ -104,6 +104,7 @@ pub(crate) fn report_steps_undone(
     tell_outcomes(&env.ui, plan, &known.edits, ["was undone in part", "was not undone"]);
     if taken.restored.is_some() {
         env.ui.status(match plan.asked.how {
+            UndoneAs::Last if !plan.asked.paths.is_empty() => "`herma redo` brings it back.",
             UndoneAs::Last => {
                 "`herma redo` brings it back; `herma undo` undoes what came before it."
             }

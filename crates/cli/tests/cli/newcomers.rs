@@ -293,3 +293,24 @@ fn what_the_store_holds_fits_the_terminal() {
     let sentence = topic.text().split("\n\n").nth(1).expect("below the title").to_owned();
     assert!(sentence.starts_with("Everything of the last 30 days of work is kept"), "{topic}");
 }
+
+#[test]
+fn what_a_person_did_before_a_session_began_is_theirs() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("notes.txt", "mine\n");
+    let by_hook = ["--agent", "claude", "--session", "s-2", "-m", "a session begins"];
+    project.run(["save"].iter().chain(&by_hook)).success();
+    let list = project.run(["list"]).success();
+    let text = list.text();
+    let row = text.lines().find(|line| line.starts_with('6')).unwrap();
+    assert!(row.contains("you") && row.contains("notes.txt"), "{list}");
+}
+
+#[test]
+fn an_undo_of_files_says_what_brings_them_back() {
+    let env = test_env();
+    let project = shop(&env);
+    let undone = project.run(["undo", "docs"]).success();
+    assert!(undone.error_text().ends_with("`herma redo` brings it back.\n"), "{undone}");
+}
