@@ -198,7 +198,9 @@ impl Operation<'_> {
         let wanted = if choice.paths.is_empty() { first(&fitting, most) } else { fitting.len() };
         found.more = fitting.len() - wanted;
         let mut shown = 0;
-        for row in shared_out(&fitting[..wanted], |draft| ledger.row(draft, &marks)) {
+        // Some at a time: where paths are asked for, each row names all of its files.
+        let parts = fitting[..wanted].chunks(256);
+        for row in parts.flat_map(|part| shared_out(part, |draft| ledger.row(draft, &marks))) {
             let row = row?;
             if !choice.paths.is_empty() && !self.touches(&row, &choice.paths, oldest)? {
                 continue;

@@ -57,7 +57,8 @@ pub fn shared_out<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) 
         items.get(at).map(|item| (at, work(item)))
     };
     let share = || std::iter::from_fn(take).collect::<Vec<_>>();
-    let mut others = thread_count(0).min(items.len()).saturating_sub(1);
+    let threads = thread_count(0).min(most_with_files());
+    let mut others = threads.min(items.len()).saturating_sub(1);
     // What their stacks would reserve may be all that is left for the work.
     if herma_fs::process::has_address_space_limit() {
         others = 0;

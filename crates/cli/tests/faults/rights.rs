@@ -33,8 +33,7 @@ impl Nobody {
         chmod(directory.path(), 0o755);
         let program = directory.path().join("herma");
         // Not by this process: while another test forks, its child would hold it open for writing, and nobody could start it.
-        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_herma")).arg(&program).status();
-        assert!(copied.unwrap().success());
+        run(Command::new("cp").arg(env!("CARGO_BIN_EXE_herma")).arg(&program));
         Some(Self { env: TestEnv::with_program(program), _program: directory, is_root })
     }
 

@@ -84,7 +84,7 @@ impl OpenStore {
     /// Has this directory, given by its canonical path, checkpoints?
     pub(crate) fn knows(&self, directory: &Path) -> bool {
         let (id, refs) = (ProjectId::of(directory), self.dirs.refs());
-        !refs.next_components(&format!("refs/herma/{id}")).unwrap_or_default().is_empty()
+        refs.any(&format!("refs/herma/{id}")).unwrap_or(false)
             || refs.read(&mirror_ref(&id)).is_ok_and(|found| found.is_some())
     }
 

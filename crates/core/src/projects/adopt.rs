@@ -184,8 +184,14 @@ fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<
     Ok(!names.is_empty() && here.count() * 100 >= names.len() * RESEMBLANCE_PERCENT)
 }
 
-/// Removes the refs of a project whose checkpoints have moved elsewhere.
+/// Removes the steps and refs of a project whose checkpoints have moved elsewhere.
 fn forget(store: &OpenStore, id: &ProjectId) -> Result<()> {
+    // ORDER: steps first. Were they left, those of a project that comes to this place later would follow them.
+    if let Some(state) = own_state(store, id)? {
+        let mut log = StepLog::open(&state)?;
+        let handles: Vec<i64> = log.all()?.iter().map(|step| step.handle).collect();
+        log.remove(&handles)?;
+    }
     let refs = store.dirs.refs();
     let below = ["refs/herma-names", "refs/herma-pins", "refs/herma", "refs/hermes"];
     for prefix in below {

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use herma_store::object::TreeEntry;
+use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::shared_out;
@@ -205,14 +205,17 @@ fn content_at(
     root: ObjectId,
     path: &RelPath,
 ) -> Result<Option<ObjectId>, ObjectError> {
-    let mut here = root;
+    let (mut here, mut is_directory) = (root, true);
     for name in path.components() {
+        if !is_directory {
+            return Ok(None);
+        }
         let entries = match trees.entry(here) {
             Entry::Occupied(read) => read.into_mut(),
             Entry::Vacant(unread) => unread.insert(objects.read_tree(&here)?),
         };
         let Some(entry) = entries.iter().find(|entry| entry.name == name) else { return Ok(None) };
-        here = entry.id;
+        (here, is_directory) = (entry.id, entry.mode == EntryMode::Directory);
     }
     Ok(Some(here))
 }

@@ -53,12 +53,12 @@ impl StepChoice {
         let chosen = self.pick(steps);
         let own = steps.iter().filter(|step| chosen.contains(&step.handle));
         let of_turn = own.map(|step| &step.start.facts).filter(|f| f.turn.as_ref() == Some(turn));
-        let sessions: BTreeSet<String> = of_turn.filter_map(|f| f.session.clone()).collect();
-        if sessions.len() > 1 {
-            let sessions = sessions.into_iter().collect();
-            return Err(Error::TurnOfSeveral { turn: turn.clone(), sessions });
+        let sessions: BTreeSet<&String> = of_turn.filter_map(|f| f.session.as_ref()).collect();
+        if sessions.len() < 2 {
+            return Ok(());
         }
-        Ok(())
+        let sessions = sessions.into_iter().cloned().collect();
+        Err(Error::TurnOfSeveral { turn: turn.clone(), sessions })
     }
 
     /// The chosen among the steps of a project, by their handles, with the steps that are part of them. Herma's own moves

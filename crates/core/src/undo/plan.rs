@@ -69,6 +69,8 @@ pub struct UndoPlan {
     pub(crate) touched: BTreeMap<StepId, BTreeSet<RelPath>>,
     /// Those of them that changed something else, too.
     pub(crate) beyond: BTreeSet<StepId>,
+    /// What somebody did not want after all, or wanted otherwise.
+    pub(crate) declined: BTreeSet<RelPath>,
     /// The checkpoints that were held when the present was looked at: see [`herma_worktree::held`].
     pub(crate) held: Vec<ObjectId>,
     /// The state all of this was worked out for.
@@ -178,12 +180,19 @@ impl UndoPlan {
 
     /// Leaves a file or directory as it is.
     pub fn leave(&mut self, path: &RelPath) {
+        self.declined.insert(path.clone());
         self.reversed.changes.retain(|at, _| !at.starts_with(path));
         let moved = |(now, then): &(RelPath, RelPath)| now == path || then == path;
         let both = self.reversed.renamed.iter().filter(|pair| moved(pair));
         let ends: Vec<RelPath> = both.flat_map(|(now, then)| [now.clone(), then.clone()]).collect();
         self.reversed.changes.retain(|at, _| !ends.contains(at));
         self.reversed.renamed.retain(|pair| !moved(pair));
+    }
+
+    /// Did somebody not want all that would have been done about what this step changed?
+    pub(crate) fn has_declined(&self, step: StepId) -> bool {
+        let mut touched = self.touched.get(&step).into_iter().flatten();
+        touched.any(|path| self.declined.iter().any(|declined| path.starts_with(declined)))
     }
 
     pub(crate) fn leave_all(&mut self, paths: &[RelPath]) {
@@ -196,6 +205,7 @@ impl UndoPlan {
     pub fn set_content(&mut self, path: &RelPath, bytes: &[u8]) {
         if let Some(Outcome::File { content, .. }) = self.reversed.changes.get_mut(path) {
             *content = Content::Merged(bytes.into());
+            self.declined.insert(path.clone());
         }
     }
 

@@ -124,10 +124,14 @@ impl Operation<'_> {
         part.retain(|step| plan.touched.get(&step.id()).is_some_and(|paths| !paths.is_empty()));
         let outcomes = plan.outcomes();
         let extent = |step: &Step| outcomes.iter().find(|one| step.is(one.step)).map(|o| o.extent);
-        let is_whole = |step: &Step| extent(step).is_none_or(|extent| extent == Extent::Whole);
+        let is_whole = |step: &Step| {
+            !plan.has_declined(step.id()) && extent(step).is_none_or(|it| it == Extent::Whole)
+        };
         let (mut steps, mut left): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_whole);
         // What one of Herma's own moves had marked is as before it, whatever stays of its files.
-        steps.extend(left.iter().filter(|step| step.kind.is_move()).cloned());
+        let in_part = |step: &&Step| step.kind.is_move() && extent(step) == Some(Extent::Part);
+        steps.extend(left.iter().filter(in_part).cloned());
+        steps.sort_unstable_by_key(|step| step.handle);
         // Who asked for the last prompt has been at all of it, and goes on to the one before.
         left.retain(|step| how == UndoneAs::Last || extent(step) == Some(Extent::Part));
         let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
@@ -242,6 +246,7 @@ impl Operation<'_> {
             exact: None,
             touched: BTreeMap::new(),
             beyond: BTreeSet::new(),
+            declined: BTreeSet::new(),
             held: Vec::new(),
             present: (present.tree, present.modes),
             seen: None,

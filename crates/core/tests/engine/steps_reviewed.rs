@@ -5,7 +5,7 @@ use herma_core::engine::NoProgress;
 use herma_core::error::Error;
 use herma_core::steps::{Doubt, StepChoice, StepEnd, StepKind, StepStart, TurnChoice};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{UndoSteps, WhichStep};
+use herma_core::{NextMove, UndoLast, UndoSteps, WhichStep};
 
 use super::project::TestProject;
 use super::steps::of_steps;
@@ -85,6 +85,57 @@ fn a_project_that_moved_takes_its_steps_along() {
     assert_eq!(text, "1\n2\n3\n4\n5\nsix\n");
     let next = project.begin_step(StepKind::Tool, StepStart::default(), &NoProgress).unwrap();
     assert!(next.step.handle > 1, "no handle is given twice");
+}
+
+#[test]
+fn a_project_that_goes_and_comes_back_loses_no_step() {
+    let p = TestProject::new();
+    p.write("f", "0\n");
+    p.step("a", || p.write("f", "1\n"));
+    let moved = p.base().join("moved");
+    std::fs::rename(p.path(""), &moved).unwrap();
+    let engine = p.another_engine();
+    let there = engine.project(&moved).unwrap();
+    there.adopt(&there.adoptable().unwrap().pop().unwrap()).unwrap();
+    for (agent, text) in [("b", "2\n"), ("c", "3\n")] {
+        let facts = Facts { agent: Some(agent.to_owned()), ..Facts::default() };
+        let start = StepStart { facts, ..StepStart::default() };
+        let begun = there.begin_step(StepKind::Tool, start, &NoProgress).unwrap();
+        std::fs::write(moved.join("f"), text).unwrap();
+        there.end_step(&WhichStep::Id(begun.step.id()), &NoProgress).unwrap();
+    }
+    drop(there);
+    std::fs::rename(&moved, p.path("")).unwrap();
+    // It is worked in before it gets its history back.
+    for (agent, text) in [("d", "4\n"), ("e", "5\n"), ("f", "6\n")] {
+        p.step(agent, || p.write("f", text));
+    }
+    let here = p.project();
+    here.adopt(&here.adoptable().unwrap().pop().unwrap()).unwrap();
+    let listed = here.steps(&StepChoice::default()).unwrap();
+    let mut agents: Vec<&str> = listed.iter().map(|listed| listed.step.agent()).collect();
+    agents.sort_unstable();
+    assert_eq!(agents, ["a", "b", "c", "d", "e", "f"]);
+}
+
+#[test]
+fn what_somebody_did_not_want_undone_is_not_marked_as_undone() {
+    let p = TestProject::new();
+    p.write("f", "0\n");
+    p.save("start");
+    p.step("a", || {
+        p.write("f", "1\n");
+        p.write("g", "1\n");
+    });
+    let project = p.project();
+    let next = project.plan_undo(&UndoLast::default(), &NoProgress).unwrap();
+    let NextMove::Steps(mut planned) = next else { panic!("there is a step") };
+    planned.plan.leave(&super::authorship::rel("g"));
+    project.carry_out(NextMove::Steps(planned), &NoProgress, false).unwrap();
+    assert_eq!((p.read("f"), p.read("g")), ("0\n".to_owned(), "1\n".to_owned()));
+    let rows = project.rows(&StepChoice::default(), 9, None).unwrap().rows;
+    let call = rows.iter().flat_map(|row| &row.calls).find(|call| call.step.agent() == "a");
+    assert!(call.is_some_and(|call| call.in_part && !call.undone));
 }
 
 #[test]

@@ -104,7 +104,10 @@ impl PackFiles {
         // A descriptor of our own: listing moves its position, and other threads may be listing too. It may have become another one.
         let dir = match self.above.open_dir(self.name.as_c_str()) {
             Ok(dir) => Arc::new(dir),
-            Err(e) if e.is_not_found() => return Ok(Vec::new()),
+            Err(e) if e.is_not_found() => {
+                *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                return Ok(Vec::new());
+            }
             Err(e) => return Err(e),
         };
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&dir));

@@ -147,33 +147,53 @@ impl Refs<'_> {
         Ok(listing)
     }
 
+    /// Is there anything below `prefix`? Nothing is read but names.
+    pub fn any(self, prefix: &str) -> Result<bool, StoreError> {
+        let is_loose = !self.loose_components(prefix)?.is_empty();
+        Ok(is_loose || !self.packed_components(prefix)?.is_empty())
+    }
+
     /// What follows `prefix/` in the names of refs, up to the next slash. No ref is read: it may be broken.
     pub fn next_components(self, prefix: &str) -> Result<BTreeSet<BString>, StoreError> {
+        let mut found = self.loose_components(prefix)?;
+        // ORDER: packed after loose, see the top of this file.
+        found.extend(self.packed_components(prefix)?);
+        Ok(found)
+    }
+
+    fn loose_components(self, prefix: &str) -> Result<BTreeSet<BString>, StoreError> {
         name::check(prefix)?;
         let mut found = BTreeSet::new();
-        match self.dirs.store().open_beneath(prefix.as_bytes()) {
-            Ok(dir) => {
-                for entry in dir.entries()? {
-                    let is_there = match kind_of(&dir, &entry)? {
-                        Some(FileKind::Directory) => match dir.open_dir(entry.name.as_c_str()) {
-                            Ok(below) => !below.entries()?.is_empty(),
-                            Err(e) => !e.is_not_found(),
-                        },
-                        kind => kind.is_some() && !is_passing(entry.name.as_bytes()),
-                    };
-                    if is_there {
-                        found.insert(entry.name.as_bytes().into());
-                    }
-                }
+        let dir = match self.dirs.store().open_beneath(prefix.as_bytes()) {
+            Ok(dir) => dir,
+            Err(e) => {
+                self.require_absent(prefix, e, /*may_be_ref*/ true)?;
+                return Ok(found);
             }
-            Err(e) => self.require_absent(prefix, e, /*may_be_ref*/ true)?,
-        }
-        for (name, _) in PackedRefs::read(self.dirs.store())?.iter() {
-            let rest =
-                name.strip_prefix(prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
-            found.extend(rest.and_then(|rest| rest.split_str(b"/").next()).map(BString::from));
+        };
+        let stays = |entry: &herma_fs::Entry| !is_passing(entry.name.as_bytes());
+        for entry in dir.entries()?.iter().filter(|entry| stays(entry)) {
+            let is_there = match kind_of(&dir, entry)? {
+                Some(FileKind::Directory) => match dir.open_dir(entry.name.as_c_str()) {
+                    Ok(below) => below.entries()?.iter().any(stays),
+                    Err(e) => !e.is_not_found(),
+                },
+                kind => kind.is_some(),
+            };
+            if is_there {
+                found.insert(entry.name.as_bytes().into());
+            }
         }
         Ok(found)
+    }
+
+    fn packed_components(self, prefix: &str) -> Result<BTreeSet<BString>, StoreError> {
+        let packed = PackedRefs::read(self.dirs.store())?;
+        let below = |name: &'_ [u8]| -> Option<BString> {
+            let rest = name.strip_prefix(prefix.as_bytes())?.strip_prefix(b"/")?;
+            rest.split_str(b"/").next().map(BString::from)
+        };
+        Ok(packed.iter().filter_map(|(name, _)| below(name)).collect())
     }
 
     /// Notes every loose ref at or below `prefix`, with `None` for a broken one.

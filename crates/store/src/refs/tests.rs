@@ -253,13 +253,19 @@ fn the_next_components_below_a_name_are_known_without_reading_a_ref() {
     assert_eq!(below(), ["p".into()].into(), "what is packed counts");
     std::fs::create_dir_all(in_store("refs/herma/broken")).unwrap();
     std::fs::write(in_store("refs/herma/broken/1"), "no id").unwrap();
-    std::fs::write(in_store("refs/herma/file.lock"), "").unwrap();
+    std::fs::create_dir_all(in_store("refs/herma/locked")).unwrap();
+    for left_over in ["file.lock", "locked/1.lock"] {
+        std::fs::write(in_store("refs/herma").join(left_over), "").unwrap();
+    }
     assert_eq!(below(), ["broken".into(), "p".into()].into(), "what is broken, too");
     for name in ["refs/herma/p/1", "refs/herma/p/2"] {
         refs.delete(name, one).unwrap();
     }
     std::fs::create_dir_all(in_store("refs/herma/p")).unwrap();
     assert_eq!(below(), ["broken".into()].into(), "an empty directory is nothing");
+    std::fs::write(in_store("packed-refs"), "no refs\n").unwrap();
+    assert!(refs.next_components("refs/herma").is_err());
+    assert!(refs.any("refs/herma").unwrap(), "what is loose is there");
 }
 
 #[test]

@@ -150,7 +150,7 @@ pub fn problems(dirs: &StoreDirs) -> Result<Vec<DamagedRecord>, StoreError> {
     let store = dirs.store();
     // What was never finished, by Hermes or because the power was cut, lacks some, and nothing is lost with it.
     let was_made = kind_at(store, "herma/format")?.is_some();
-    if !was_made && dirs.refs().next_components("refs/herma").unwrap_or_default().is_empty() {
+    if !was_made && !dirs.refs().any("refs/herma").unwrap_or(false) {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
