@@ -26,7 +26,7 @@ const HARMLESS: &[(&str, &[&str])] = &[
 ];
 
 /// Does git, started in a directory of the project, run nothing but itself?
-pub(super) fn is_plain(files: &PresentFiles<'_>, directory: &[u8]) -> bool {
+pub(crate) fn is_plain(files: &PresentFiles<'_>, directory: &[u8]) -> bool {
     let mut here = directory;
     loop {
         let at = |name: &str| join(here, name.as_bytes());

@@ -21,20 +21,19 @@
 //! * File times and owners are not kept by any checkpoint: changing a time counts as no change, changing an
 //!   owner as one that is not covered.
 
-pub(crate) mod ask;
-
 mod answer;
 mod effects;
 mod links;
 mod present;
 mod repository;
 
-pub(crate) use answer::AnswerBuilder;
+use answer::AnswerBuilder;
 use bstr::BString;
 pub use herma_shell::Command;
+use herma_shell::Touch;
 use herma_store::RelPath;
 use herma_worktree::reason::Reason;
-pub(crate) use present::PresentFiles;
+pub use present::PresentFiles;
 
 /// Can the command be undone?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,4 +137,13 @@ impl std::fmt::Display for Why {
             Self::LeftOut(reason) => write!(f, "checkpoints leave it out ({})", reason.word()),
         }
     }
+}
+
+/// Could a command that does this be undone?
+pub fn answer<'a>(files: &'a PresentFiles<'a>, touches: &'a [Touch]) -> CanUndo {
+    let mut builder = AnswerBuilder::new(files);
+    for touch in touches {
+        effects::TouchJudge::new(&mut builder, touch).judge();
+    }
+    builder.answer()
 }

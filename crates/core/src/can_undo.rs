@@ -2,6 +2,9 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+pub use herma_can_undo::{Answer, CanUndo, Uncovered, What, Why};
+use herma_can_undo::{PresentFiles, answer};
+pub use herma_shell::Command;
 use herma_shell::{LastLink, resolve, touches};
 use herma_store::RelPath;
 use herma_worktree::reason::Reason;
@@ -10,7 +13,6 @@ use herma_worktree::rules::Rules;
 use herma_worktree::scan::judge::Judge;
 use herma_worktree::sink::HashOnly;
 
-use crate::can_undo::{AnswerBuilder, CanUndo, Command, PresentFiles};
 use crate::engine::{Progress, Project};
 use crate::error::Result;
 
@@ -46,5 +48,5 @@ pub(crate) fn can_undo(
     let start = directory.as_bytes();
     let (start, _) = resolve(&files, &files.root, start, LastLink::Followed);
     let touches = touches(command, &start.absolute(&files), &files);
-    Ok(AnswerBuilder::new(&files).answer(&touches))
+    Ok(answer(&files, &touches))
 }

@@ -12,16 +12,21 @@ use herma_worktree::scan::judge::Judge;
 use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 /// The project as a scan found it.
-pub(crate) struct PresentFiles<'r> {
-    pub(crate) root: BString,
-    pub(crate) home: Option<BString>,
-    pub(crate) dir: Dir,
-    pub(crate) cache: Arc<StatCache>,
+pub struct PresentFiles<'r> {
+    /// Where it is.
+    pub root: BString,
+    /// The home of whoever runs the command.
+    pub home: Option<BString>,
+    /// Its directory.
+    pub dir: Dir,
+    /// What a look found.
+    pub cache: Arc<StatCache>,
     /// Everything left out.
-    pub(crate) left_out: Vec<(BString, Reason)>,
-    pub(crate) judge: Judge<'r>,
+    pub left_out: Vec<(BString, Reason)>,
+    /// What a save would leave out.
+    pub judge: Judge<'r>,
     /// A larger file is not saved.
-    pub(crate) largest_file: Option<u64>,
+    pub largest_file: Option<u64>,
 }
 
 impl PresentFiles<'_> {
@@ -39,7 +44,7 @@ impl PresentFiles<'_> {
     }
 
     /// What is at a path, or why it is left out. No link on the way is followed.
-    pub(super) fn look(&self, path: &[u8]) -> Result<PathEntry, Reason> {
+    pub(crate) fn look(&self, path: &[u8]) -> Result<PathEntry, Reason> {
         let mut dir = StatCache::ROOT;
         let mut rest = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
         let mut next = rest.next();
@@ -73,7 +78,7 @@ impl PresentFiles<'_> {
     }
 
     /// Calls `each` for everything left out at or below a path.
-    pub(super) fn left_out_below(&self, path: &[u8], mut each: impl FnMut(&[u8], Reason)) {
+    pub(crate) fn left_out_below(&self, path: &[u8], mut each: impl FnMut(&[u8], Reason)) {
         for (found, reason) in &self.left_out {
             let rest = found.strip_prefix(path);
             if rest.is_some_and(|rest| path.is_empty() || matches!(rest.first(), None | Some(b'/')))
@@ -84,7 +89,7 @@ impl PresentFiles<'_> {
     }
 
     /// Calls `each` with the path of everything saved below a directory, until it returns `false`.
-    pub(super) fn saved_below(&self, directory: &[u8], mut each: impl FnMut(&[u8]) -> bool) {
+    pub(crate) fn saved_below(&self, directory: &[u8], mut each: impl FnMut(&[u8]) -> bool) {
         let Some(start) = self.cache.dir_at(directory) else { return };
         let mut stack = vec![(start, directory.to_vec())];
         while let Some((dir, path)) = stack.pop() {
@@ -105,12 +110,12 @@ impl PresentFiles<'_> {
     }
 
     /// What of the file or directory at a path would not come back with it.
-    pub(super) fn lost(&self, path: &[u8]) -> Lost {
+    pub(crate) fn lost(&self, path: &[u8]) -> Lost {
         self.stat(path).as_ref().map(lost_of).unwrap_or_default()
     }
 
     /// Calls `each` for everything saved below a directory that would not come back whole.
-    pub(super) fn lost_below(&self, directory: &[u8], mut each: impl FnMut(&[u8], Lost)) {
+    pub(crate) fn lost_below(&self, directory: &[u8], mut each: impl FnMut(&[u8], Lost)) {
         let mut opened: Option<(Vec<u8>, Dir)> = None;
         self.saved_below(directory, |path| {
             let (parent, name) = split(path);
@@ -128,24 +133,24 @@ impl PresentFiles<'_> {
     }
 
     /// What is on disk at a path, whether it is saved or not. No link on the way is followed.
-    pub(super) fn kind(&self, path: &[u8]) -> Option<FileKind> {
+    pub(crate) fn kind(&self, path: &[u8]) -> Option<FileKind> {
         self.stat(path).map(|stat| stat.kind)
     }
 
     /// The content of the file at a path, whether it is saved or not; `None` if it is longer than `limit`
     /// or cannot be read. No link is followed.
-    pub(super) fn read(&self, path: &[u8], limit: u64) -> Option<Vec<u8>> {
+    pub(crate) fn read(&self, path: &[u8], limit: u64) -> Option<Vec<u8>> {
         self.on_disk(path, |dir, name| dir.read(name, limit).ok())
     }
 }
 
 /// What a checkpoint does not keep of a file or directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lost {
+pub(crate) struct Lost {
     /// It has other names, which would be other files afterwards.
-    pub(super) other_names: bool,
+    pub(crate) other_names: bool,
     /// It has a setuid or setgid bit.
-    pub(super) identity: bool,
+    pub(crate) identity: bool,
 }
 
 /// What a checkpoint does not keep of a file or directory.

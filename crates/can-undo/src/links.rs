@@ -13,7 +13,7 @@ use herma_shell::When;
 
 /// Which commands of a line go where, and which make or change links.
 #[derive(Debug, Default)]
-pub(super) struct LinkOrder {
+pub(crate) struct LinkOrder {
     /// Commands that go to a path.
     going: BTreeSet<usize>,
     /// Those of them that may run at any later time.
@@ -39,7 +39,7 @@ struct Commands(usize, usize);
 
 impl LinkOrder {
     /// A command goes to a path, led by these links.
-    pub(super) fn goes(&mut self, when: When, links: Vec<BString>) {
+    pub(crate) fn goes(&mut self, when: When, links: Vec<BString>) {
         self.going.insert(when.command);
         if when.in_background {
             self.going_later.insert(when.command);
@@ -50,12 +50,12 @@ impl LinkOrder {
     }
 
     /// A command changes what is at a path, maybe with everything below it.
-    pub(super) fn changes(&mut self, when: When, path: &[u8]) {
+    pub(crate) fn changes(&mut self, when: When, path: &[u8]) {
         note(&mut self.changed, path.into(), when.command);
     }
 
     /// A command makes a link at a path.
-    pub(super) fn makes_link(&mut self, when: When, path: &[u8]) {
+    pub(crate) fn makes_link(&mut self, when: When, path: &[u8]) {
         let at_any_time = when.in_loop || when.in_background;
         let beside = when.beside.unwrap_or(when.command);
         let made = Made {
@@ -67,14 +67,14 @@ impl LinkOrder {
     }
 
     /// Something of the same command comes to a path: was a link made there before?
-    pub(super) fn meets_link(&mut self, path: &[u8]) {
+    pub(crate) fn meets_link(&mut self, path: &[u8]) {
         if let Some(made) = self.made.get_mut(path) {
             made.again = true;
         }
     }
 
     /// The links that make it unknown where a command ends.
-    pub(super) fn uncertain_links(&self) -> Vec<BString> {
+    pub(crate) fn uncertain_links(&self) -> Vec<BString> {
         let made = self.made.iter();
         let made = made.filter(|(_, made)| self.may_be_found(**made));
         let followed = self.followed.iter();

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use bstr::BString;
-use herma_shell::{IDENTITY_NOT_KEPT, PathEntry, Touch, When, last_name};
+use herma_shell::{IDENTITY_NOT_KEPT, PathEntry, When, last_name};
 use herma_store::RelPath;
 use herma_worktree::reason::Reason;
 use herma_worktree::rules::Scope;
 
-use super::effects::TouchJudge;
 use super::links::LinkOrder;
 use super::present::Lost;
 use super::{Answer, CanUndo, PresentFiles, Uncovered, What, Why};
@@ -20,20 +19,20 @@ const MAX_NAMES_TO_COPY: usize = 100_000;
 
 /// Everything known so far about what a command line does.
 pub(crate) struct AnswerBuilder<'a> {
-    pub(super) files: &'a PresentFiles<'a>,
+    pub(crate) files: &'a PresentFiles<'a>,
     uncovered: BTreeSet<Uncovered>,
     changes: BTreeSet<RelPath>,
     /// May any file change?
-    pub(super) is_unknown: bool,
+    pub(crate) is_unknown: bool,
     /// Ignore files that change: they decide what the save before an undo finds.
     rule_files: BTreeSet<BString>,
     /// Links that one command makes and another finds.
-    pub(super) links: LinkOrder,
+    pub(crate) links: LinkOrder,
     /// Directories whose gaps are noted already.
     listed: BTreeSet<BString>,
     /// Directories below which it was looked for what would not come back whole.
     weighed: BTreeSet<BString>,
-    pub(super) names_to_copy: usize,
+    pub(crate) names_to_copy: usize,
 }
 
 impl<'a> AnswerBuilder<'a> {
@@ -52,11 +51,8 @@ impl<'a> AnswerBuilder<'a> {
         }
     }
 
-    /// The answer for a command that does this.
-    pub(crate) fn answer(mut self, touches: &'a [Touch]) -> CanUndo {
-        for touch in touches {
-            TouchJudge::new(&mut self, touch).judge();
-        }
+    /// The answer, once all that the command does is noted.
+    pub(crate) fn answer(mut self) -> CanUndo {
         for link in self.links.uncertain_links() {
             let why = "what is behind this link is known only when it runs";
             self.add(What::Path(link), Why::Unknown(why));
@@ -86,12 +82,12 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     /// Notes that something is not covered.
-    pub(super) fn add(&mut self, what: What, why: Why) {
+    pub(crate) fn add(&mut self, what: What, why: Why) {
         self.uncovered.insert(Uncovered { what, why });
     }
 
     /// Notes that what is at a path is not covered; for a `.git` that is the reason.
-    pub(super) fn add_path(&mut self, path: &[u8], why: Why) {
+    pub(crate) fn add_path(&mut self, path: &[u8], why: Why) {
         let mut end = 0;
         for name in path.split(|byte| *byte == b'/') {
             end += name.len();
@@ -104,7 +100,7 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     /// Notes that what is left out at or below a path changes.
-    pub(super) fn left_out_below(&mut self, path: &[u8]) {
+    pub(crate) fn left_out_below(&mut self, path: &[u8]) {
         if !self.listed.insert(path.into()) {
             return;
         }
@@ -115,7 +111,7 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     /// Notes that what is at a path, or comes to it, would not come back whole.
-    pub(super) fn lose(&mut self, path: &[u8], lost: Lost) {
+    pub(crate) fn lose(&mut self, path: &[u8], lost: Lost) {
         if lost.other_names {
             self.add_path(path, Why::OtherNames);
         }
@@ -125,7 +121,7 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     /// Notes what below a directory would not come back whole.
-    pub(super) fn lose_below(&mut self, directory: &[u8]) {
+    pub(crate) fn lose_below(&mut self, directory: &[u8]) {
         if !self.weighed.insert(directory.into()) {
             return;
         }
@@ -134,7 +130,7 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     /// Notes that the file or directory at a path changes.
-    pub(super) fn change(&mut self, when: When, path: &[u8], entry: &PathEntry, is_dir: bool) {
+    pub(crate) fn change(&mut self, when: When, path: &[u8], entry: &PathEntry, is_dir: bool) {
         self.links.changes(when, path);
         let left_out = match entry {
             PathEntry::LeftOut => self.files.look(path).err(),
@@ -165,7 +161,7 @@ impl<'a> AnswerBuilder<'a> {
 
     /// One entry of a tree that is copied comes to a path. The tree stands for what is covered; only what
     /// is not is named. A tree that `is_new` meets nothing, and its ignore files concern nothing else.
-    pub(super) fn arrives_at(&mut self, when: When, path: &[u8], source: &PathEntry, is_new: bool) {
+    pub(crate) fn arrives_at(&mut self, when: When, path: &[u8], source: &PathEntry, is_new: bool) {
         self.links.meets_link(path);
         if matches!(source, PathEntry::Link(_)) {
             self.links.makes_link(when, path);

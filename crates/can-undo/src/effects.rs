@@ -9,18 +9,18 @@ const ROOT_NOT_KEPT: &str =
     "checkpoints hold what is in the project's directory, not the directory";
 
 /// One thing a command does.
-pub(super) struct TouchJudge<'b, 'a> {
+pub(crate) struct TouchJudge<'b, 'a> {
     answer: &'b mut AnswerBuilder<'a>,
     touch: &'b Touch,
 }
 
 impl<'b, 'a> TouchJudge<'b, 'a> {
-    pub(super) fn new(answer: &'b mut AnswerBuilder<'a>, touch: &'b Touch) -> Self {
+    pub(crate) fn new(answer: &'b mut AnswerBuilder<'a>, touch: &'b Touch) -> Self {
         Self { answer, touch }
     }
 
     /// Notes what of it would not come back.
-    pub(super) fn judge(mut self) {
+    pub(crate) fn judge(mut self) {
         match &self.touch.effect {
             Effect::Anything(why) => self.unknown(why),
             Effect::Elsewhere(why) => self.add_program(Why::OutsideFiles(why)),
