@@ -6,6 +6,7 @@
 //!
 //! A file is undone as a whole or left alone as a whole, in every run: see [`super::reverse`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -170,6 +171,7 @@ impl<'a> Merger<'a> {
         let mut all = Vec::new();
         let mut left = Vec::new();
         for change in changes {
+            let change = &*self.without_other_end(&moves, change)?;
             let Some(mut made) = self.place(&moves, change)? else { continue };
             if let Some(told) = self.left.get(&made.about) {
                 left.push((made, told.clone()));
@@ -207,6 +209,20 @@ impl<'a> Merger<'a> {
         } else {
             self.notes.tell(told);
         }
+    }
+
+    /// The same change where a file would move away from a path that nobody asked for: it is only made anew.
+    fn without_other_end<'c>(
+        &self,
+        moves: &Moves<'_, 'a>,
+        change: &'c Change,
+    ) -> Result<Cow<'c, Change>, DiffError> {
+        let Some(renamed) = &change.from else { return Ok(Cow::Borrowed(change)) };
+        let place = self.find(moves, &renamed.path, true)?.place;
+        if self.is_in_scope(&renamed.path) || self.is_in_scope(&place) {
+            return Ok(Cow::Borrowed(change));
+        }
+        Ok(Cow::Owned(Change { old: None, from: None, ..change.clone() }))
     }
 
     /// The file a change is about; `None` if it is none of our business.
