@@ -243,8 +243,19 @@ impl CommandEnv {
 
 /// The checkpoint a person named, without a word about it.
 pub(crate) fn find(project: &Project, text: &str) -> Result<Checkpoint> {
-    let spec = Spec::parse(text).map_err(Error::from)?;
-    project.find(&spec).map_err(|error| with_oldest(project, error))
+    let found = Spec::parse(text).map_err(|error| CommandError::from(Error::from(error)));
+    let found =
+        found.and_then(|spec| project.find(&spec).map_err(|error| with_oldest(project, error)));
+    found.map_err(|error| with_message(project, text, error))
+}
+
+/// Names the checkpoint that was saved with these words, if that is what somebody wrote.
+fn with_message(project: &Project, text: &str, error: CommandError) -> CommandError {
+    let timeline = project.timeline().unwrap_or_default();
+    let is_it = |saved: &&Checkpoint| saved.subject().eq_ignore_ascii_case(text.as_bytes());
+    let Some(saved) = timeline.iter().find(is_it) else { return error };
+    let number = saved.number;
+    error.with_only_hint(format!("That is the message of checkpoint {number}: write `{number}`."))
 }
 
 /// Says how far back a project goes, where somebody wanted to go further.

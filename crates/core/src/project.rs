@@ -38,7 +38,7 @@ use herma_store::path::RelPath;
 use herma_worktree::receipt::Receipt;
 
 use crate::blame::Blame;
-use crate::can_undo::{CanUndo, Command, ask};
+use crate::can_undo::{self, CanUndo, Command};
 use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
@@ -376,9 +376,9 @@ impl Project {
         self.locked(progress)?.undo_as_planned(plan)
     }
 
-    /// Is work of agents remembered that was done after this checkpoint? Without looking at the files.
-    pub fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool> {
-        self.reading(&NoProgress)?.has_steps_since(checkpoint)
+    /// Is work of agents remembered? Without looking at the files.
+    pub fn has_work(&self) -> Result<bool> {
+        self.if_stored(Operation::has_work)
     }
 
     /// Would a checkpoint taken now bring back everything `command`, started in `directory`, can change?
@@ -391,7 +391,7 @@ impl Project {
         directory: &RelPath,
         progress: &dyn Progress,
     ) -> Result<CanUndo> {
-        ask::can_undo(self, command, directory, progress)
+        can_undo::can_undo(self, command, directory, progress)
     }
 }
 

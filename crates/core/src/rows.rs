@@ -89,6 +89,24 @@ pub struct RowChanges {
     pub files: BTreeMap<RelPath, bool>,
 }
 
+impl Row {
+    /// Leaves only what was done to these files and directories, and the calls that did it.
+    fn keep_within(&mut self, paths: &[RelPath]) {
+        if self.calls.is_empty() {
+            return self.changes.keep_within(paths);
+        }
+        self.calls.iter_mut().flat_map(|call| &mut call.changes).for_each(|c| c.keep_within(paths));
+        self.calls.retain(|call| call.changes.as_ref().is_none_or(|changes| changes.count > 0));
+        self.changes = RowChanges { lines: Some((0, 0)), ..RowChanges::default() };
+        for call in self.calls.iter().rev() {
+            self.changes.add(call.changes.clone().unwrap_or_default());
+        }
+        self.id = self.calls.first().map_or(self.id, |call| call.step.id());
+        self.undone = self.calls.iter().filter(|call| call.undone).count();
+        self.in_part = self.calls.iter().filter(|call| call.in_part).count();
+    }
+}
+
 impl RowChanges {
     /// What a comparison found.
     pub(crate) fn of(found: &Comparison) -> Result<Self> {
@@ -122,6 +140,14 @@ impl RowChanges {
     fn count_files(&mut self) {
         self.count = self.files.len();
         self.deleted = self.files.values().filter(|is_gone| **is_gone).count();
+    }
+
+    /// Leaves only what changed in these files and directories. Lines are not counted for a part.
+    fn keep_within(&mut self, paths: &[RelPath]) {
+        let all = self.files.len();
+        self.files.retain(|path, _| paths.iter().any(|asked| path.starts_with(asked)));
+        self.lines = self.lines.filter(|_| self.files.len() == all);
+        self.count_files();
     }
 
     fn add(&mut self, later: Self) {
@@ -201,9 +227,12 @@ impl Operation<'_> {
         // Some at a time: where paths are asked for, each row names all of its files.
         let parts = fitting[..wanted].chunks(256);
         for row in parts.flat_map(|part| shared_out(part, |draft| ledger.row(draft, &marks))) {
-            let row = row?;
-            if !choice.paths.is_empty() && !self.touches(&row, &choice.paths, oldest)? {
-                continue;
+            let mut row = row?;
+            if !choice.paths.is_empty() {
+                if !self.touches(&row, &choice.paths, oldest)? {
+                    continue;
+                }
+                row.keep_within(&choice.paths);
             }
             // Undos and redos of what was newest come along: they are told only to those who want all.
             if shown < most || row.kind == RowKind::Shift {

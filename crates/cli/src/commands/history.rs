@@ -1,12 +1,15 @@
 //! `herma history`
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::Args;
 use herma_core::steps::{StepChoice, StepId};
 use herma_core::{
-    AuthorshipError, Error, FileHistory, Project, RelPath, Row, RowKind, Version, VersionChange,
+    AuthorshipError, Error, FileHistory, Project, RelPath, Row, RowChanges, RowKind, Version,
+    VersionChange,
 };
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
@@ -18,6 +21,9 @@ use crate::render::json::{
 use crate::render::step_report::named_step_json;
 use crate::render::{authors, listing, timeline};
 use crate::terminal::{Label, Ui, quote, time, units};
+
+/// So many deleted files are named in a hint.
+const SHOWN: usize = 3;
 
 /// List every version of a file, newest first, with the step that made it
 ///
@@ -88,8 +94,7 @@ fn directory(
     }
     let paths = vec![path];
     let choice = StepChoice { paths: paths.clone(), ..StepChoice::default() };
-    let mut rows = project.rows(&choice, usize::MAX, None)?;
-    rows.rows.iter_mut().for_each(|row| keep_within(row, &paths));
+    let rows = project.rows(&choice, usize::MAX, None)?;
     let json = lazy_object! {
         schema: "herma.history/3",
         project: project_json(project),
@@ -100,31 +105,39 @@ fn directory(
     env.ui.answer(json, |out| {
         timeline::write_rows(out, &env.ui, (&rows, None), /*with_calls*/ false, env.now())
     })?;
-    let is_gone =
-        |row: &&Row| row.kind != RowKind::Shift && row.undone == 0 && row.changes.deleted > 0;
-    match rows.rows.iter().find(is_gone) {
-        Some(row) => env.ui.hint(format_args!(
-            "`herma restore {}^ {}` brings back what {} deleted.",
-            row.id,
-            quote(&here::path(&paths[0])),
-            row.id
-        )),
-        None if rows.rows.iter().all(|row| row.changes.count == 0) => {
-            env.ui.status("Nothing in it has changed since the first checkpoint.");
-        }
-        None => {}
+    if rows.rows.iter().all(|row| row.changes.count == 0) {
+        env.ui.status("Nothing in it has changed since the first checkpoint.");
+    }
+    let on_disk = |path: &RelPath| project.root().join(OsStr::from_bytes(path.as_bytes()));
+    let is_there = |path: &RelPath| on_disk(path).symlink_metadata().is_ok();
+    let mut gone = deletions(&rows.rows).into_iter().map(|(id, mut deleted)| {
+        deleted.retain(|path| !is_there(path));
+        (id, deleted)
+    });
+    if let Some((id, deleted)) = gone.find(|(_, deleted)| !deleted.is_empty()) {
+        // Of a directory that is there, only what was deleted: the rest may be newer.
+        let is_left = on_disk(&paths[0]).read_dir().is_ok_and(|mut rest| rest.next().is_some());
+        let deleted = if is_left { deleted } else { paths };
+        let shown = deleted.iter().take(SHOWN).map(|path| quote(&here::path(path)));
+        let named = shown.collect::<Vec<_>>().join(" ");
+        env.ui.hint(format_args!("`herma restore {id}^ {named}` brings back what {id} deleted."));
     }
     Ok(Outcome::Done)
 }
 
-/// Leaves of a row only what changed in these files and directories. Lines are not counted for a part.
-fn keep_within(row: &mut Row, paths: &[RelPath]) {
-    let changes = &mut row.changes;
-    let all = changes.files.len();
-    changes.files.retain(|path, _| paths.iter().any(|asked| path.starts_with(asked)));
-    changes.lines = changes.lines.filter(|_| changes.files.len() == all);
-    changes.count = changes.files.len();
-    changes.deleted = changes.files.values().filter(|is_gone| **is_gone).count();
+/// What each change deleted, the newest first.
+fn deletions(rows: &[Row]) -> Vec<(StepId, Vec<RelPath>)> {
+    let of = |(id, changes): (StepId, &RowChanges)| {
+        let deleted = changes.files.iter().filter(|(_, is_gone)| **is_gone);
+        (id, deleted.map(|(path, _)| path.clone()).collect())
+    };
+    let rows = rows.iter().filter(|row| row.kind != RowKind::Shift && row.undone == 0);
+    let each = rows.flat_map(|row| {
+        let calls = row.calls.iter();
+        let calls = calls.filter_map(|call| Some((call.step.id(), call.changes.as_ref()?)));
+        calls.chain(row.calls.is_empty().then_some((row.id, &row.changes)))
+    });
+    each.map(of).collect()
 }
 
 fn version_json(version: &Version) -> impl Serialize {

@@ -116,10 +116,9 @@ pub(crate) fn rows_and_now(
     let is_seen = is_meant && !env.ui.json && project.root().is_dir();
     let rows =
         env.ui.during(|progress| project.rows(choice, most, is_seen.then_some(progress as _)))?;
-    let newest = rows.listed.checkpoints.first().map(|newest| newest.number);
-    let Some((changes, newest)) = rows.unsaved.clone().zip(newest) else { return Ok((rows, None)) };
+    let Some(changes) = rows.unsaved.clone() else { return Ok((rows, None)) };
     let who = project.open_steps()?.pop().map(|step| step.agent().to_owned());
-    Ok((rows, Some(Now { changes, who, newest })))
+    Ok((rows, Some(Now { changes, who })))
 }
 
 fn write_record(out: &mut dyn Write, checkpoint: &Checkpoint) -> std::io::Result<()> {

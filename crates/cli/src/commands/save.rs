@@ -137,8 +137,9 @@ fn tell(env: &CommandEnv, saved: &Saved, name: Option<&str>) {
     } else {
         env.ui.status(format_args!("Nothing changed since {checkpoint}."));
     }
-    if let (false, Some(name)) = (saved.is_new, name) {
-        env.ui.status(format_args!("`{}` is now a name of it.", shown(name)));
+    if let Some(name) = name {
+        let name = shown(name);
+        env.ui.status(format_args!("`{name}` is a name of it, so cleaning will not remove it."));
     }
     warn_of_gaps(env, saved);
     if saved.is_new && saved.checkpoint.number == FIRST {

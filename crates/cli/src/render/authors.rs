@@ -52,6 +52,7 @@ pub(crate) fn numbers(steps: &[StepId]) -> String {
 pub(crate) fn columns(author: &LineAuthor, steps: &[Step]) -> [String; 2] {
     let who = match author {
         LineAuthor::Step(id) => id.to_string(),
+        LineAuthor::Hand => "you".to_owned(),
         other => other.word().to_owned(),
     };
     let is_its = |step: &&Step| author.steps().contains(&step.id());
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn people_are_words_and_steps_are_numbers() {
-        assert_eq!(columns(&LineAuthor::Hand, &[])[0], "hand");
+        assert_eq!(columns(&LineAuthor::Hand, &[])[0], "you");
         assert_eq!(columns(&LineAuthor::Earlier, &[])[0], "earlier");
         assert_eq!(columns(&LineAuthor::Step(StepId::Number(7)), &[])[0], "7");
         let unknown = LineAuthor::Unattributed(vec![StepId::Number(1), StepId::Number(2)]);

@@ -1,6 +1,6 @@
 //! Choosing what to undo, hunk by hunk, as `git add -p` does.
 
-use herma_core::{Preview, UndoPlan};
+use herma_core::{Preview, RelPath, UndoPlan};
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::{hunks, is_binary};
 use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
@@ -148,13 +148,21 @@ fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<()> {
 
 /// The whole preview as a patch.
 pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<()> {
+    let sides: [&dyn Side; 2] = [&preview.old_side(), &preview.new_side()];
+    write_patch(ui, &preview.changes, sides, &preview.modes)
+}
+
+/// Changes as a patch, and the paths of which none can tell.
+pub(crate) fn write_patch(
+    ui: &Ui,
+    changes: &[Change],
+    [old, new]: [&dyn Side; 2],
+    modes: &[RelPath],
+) -> Result<()> {
     let mut out = ui.listing();
-    let (old, new) = (preview.old_side(), preview.new_side());
     let options = PatchOptions::default();
-    patch::render(&preview.changes, &old, &new, &options, &mut |line| {
-        write_patch_line(&mut out, ui, line)
-    })?;
-    for path in &preview.modes {
+    patch::render(changes, old, new, &options, &mut |line| write_patch_line(&mut out, ui, line))?;
+    for path in modes {
         let bytes = format!("permissions or directory {} (not shown in a patch)", here::path(path));
         let kind = PatchLineKind::Header;
         write_patch_line(&mut out, ui, PatchLine { kind, bytes: bytes.as_bytes() })?;

@@ -6,12 +6,13 @@ use std::io::Write;
 
 use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
 use herma_core::steps::StepChoice;
-use herma_core::{OutsideOfStep, Project, RelPath, Restored, Row, RowKind};
+use herma_core::{OutsideOfStep, Project, RelPath, Restored, Row, RowKind, State};
 use herma_worktree::reason::Reason;
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
 use super::listing::{counted, in_a_row, warn_of_losses};
 use super::outside_report::passed_json;
+use super::patch_choice::write_patch;
 use super::told::Told;
 use super::{listing, outside_report};
 use crate::command_env::{CommandEnv, Outcome, Result};
@@ -24,6 +25,9 @@ pub(crate) struct Moved {
     pub(crate) did: &'static str,
     pub(crate) which: String,
 }
+
+/// What is typed after a restore.
+pub(crate) const UNDO_BRINGS_BACK: &str = "`herma undo` brings back the state from before.";
 
 /// Tells what a restore would do, or the undo or redo of a move.
 pub(crate) fn report_plan(
@@ -57,7 +61,7 @@ pub(crate) fn report_restored(
     project: &Project,
     (restored, moved): (&Restored, Option<&Moved>),
     null: bool,
-    what_reverses: &str,
+    way_back: &str,
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
@@ -82,7 +86,7 @@ pub(crate) fn report_restored(
             counted(restored.written, "file"),
             restored.removed,
         ));
-        env.ui.status(format_args!("`{what_reverses}` brings back the state from before."));
+        env.ui.status(way_back);
     }
     told.tell(env, outcome(plan, kept))
 }
@@ -105,7 +109,7 @@ fn overwritten(
 ) -> Result<Vec<RelPath>> {
     let is_asked = !plan.requested.is_empty() && !plan.actions.is_empty();
     // Where no agent was at work, all is by hand.
-    if !is_asked || !project.has_steps_since(&plan.target)? {
+    if !is_asked || !project.has_work()? {
         return Ok(Vec::new());
     }
     let paths = plan.requested.iter().map(|one| one.path.clone()).collect();
@@ -160,10 +164,34 @@ fn write(
         let json = to_json(project, Some(plan), kept, made, &plan.outside, told);
         return env.ui.write_json(&json);
     }
-    write_files(&env.ui, plan, kept, null)?;
+    if restored.is_some() || null {
+        write_files(&env.ui, plan, kept, null)?;
+    } else {
+        write_patch_of(env, project, plan)?;
+        write_kept(&mut env.ui.data(), &env.ui, kept)?;
+    }
     outside_report::tell(&env.ui, plan);
     tell_overwritten(&env.ui, plan, &overwritten, restored);
     Ok(())
+}
+
+/// What a plan would do, as a patch.
+fn write_patch_of(env: &CommandEnv, project: &Project, plan: &Plan) -> Result<()> {
+    let target = State::Checkpoint(Box::new(plan.target.clone()));
+    let asked: Vec<RelPath> = plan.requested.iter().map(|one| one.path.clone()).collect();
+    // What stays is no move.
+    let renames = plan.kept.is_empty();
+    let mut found = env
+        .ui
+        .during(|progress| project.changes(&State::Present, &target, &asked, renames, progress))?;
+    let mut rest: BTreeSet<&RelPath> = plan.actions.iter().map(|action| &action.path).collect();
+    found.changes.retain(|change| rest.contains(&change.path));
+    for change in &found.changes {
+        rest.remove(&change.path);
+        rest.remove(change.old_path());
+    }
+    let rest: Vec<RelPath> = rest.into_iter().cloned().collect();
+    write_patch(&env.ui, &found.changes, [&*found.old_side(), &*found.new_side()], &rest)
 }
 
 /// Tells that no file has to change, and why that is not to say that all is as in the checkpoint.
@@ -319,6 +347,12 @@ pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], null: bool) -> io
         writeln!(out, "{word} {}", details(action))?;
     }
     write_more(&mut out, plan.actions.len(), limit)?;
+    write_kept(&mut out, ui, kept)?;
+    out.finish()
+}
+
+fn write_kept(out: &mut dyn Write, ui: &Ui, kept: &[Kept]) -> io::Result<()> {
+    let limit = if ui.is_terminal { SHOWN_NAMES } else { usize::MAX };
     for kept in kept.iter().take(limit) {
         let word = match kept.why {
             KeptWhy::LeftOut(_) => "miss  ",
@@ -327,8 +361,7 @@ pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], null: bool) -> io
         let word = ui.theme.paint(Label::Warning, word);
         writeln!(out, "{word} {} ({})", here::path(&kept.path), kept.why)?;
     }
-    write_more(&mut out, kept.len(), limit)?;
-    out.finish()
+    write_more(out, kept.len(), limit)
 }
 
 fn details(action: &Action) -> String {

@@ -30,8 +30,6 @@ pub(crate) struct Now {
     pub(crate) changes: RowChanges,
     /// Is an agent at work?
     pub(crate) who: Option<String>,
-    /// The newest checkpoint.
-    pub(crate) newest: u64,
 }
 
 /// One line before its columns are known.
@@ -63,7 +61,7 @@ pub(crate) fn write_rows(
         let heading = (day != last_day).then(|| day.clone());
         last_day = day;
         lines.push((heading, row_line(row, with_calls, now)));
-        if with_calls && row.kind == RowKind::Work {
+        if with_calls && row.kind == RowKind::Work && !is_told_by_its_call(row) {
             lines.extend(row.calls.iter().map(|call| (None, call_line(call))));
         }
     }
@@ -137,11 +135,8 @@ pub(crate) fn reach(rows: &Rows, now: Timestamp) -> Option<String> {
 
 fn now_line(now: &Now) -> Line {
     let who = now.who.clone().unwrap_or_else(|| "you".to_owned());
-    let text = if now.changes.count == 0 {
-        format!("nothing changed since {}", now.newest)
-    } else {
-        names(&now.changes)
-    };
+    let text =
+        if now.changes.count == 0 { "no unsaved changes".to_owned() } else { names(&now.changes) };
     let who = if now.changes.count == 0 && now.who.is_none() { String::new() } else { who };
     Line { number: "now".to_owned(), who, text, ..counts(&now.changes, true) }
 }
@@ -157,12 +152,20 @@ fn row_line(row: &Row, with_id: bool, now: Timestamp) -> Line {
         marks.push(if is_whole { "undone" } else { "partly undone" }.to_owned());
     }
     marks.extend(row.checkpoint.iter().flat_map(labels));
-    if let Some(checkpoint) =
-        row.checkpoint.as_ref().filter(|_| with_id && row.kind != RowKind::Work)
+    if let Some(checkpoint) = row
+        .checkpoint
+        .as_ref()
+        .filter(|_| with_id && (row.kind != RowKind::Work || is_told_by_its_call(row)))
     {
         marks.push(short_id(checkpoint.id, MIN_DIGITS));
     }
     Line { number, when, who: who(row), text: text(row), marks: marks.join(" "), ..line }
+}
+
+/// Does the row of a prompt or step say all that a line for its call would?
+fn is_told_by_its_call(row: &Row) -> bool {
+    let is_all = |call: &RowCall| call.step.start.prompt.is_none() && call.step.after().is_some();
+    matches!(&row.calls[..], [call] if is_all(call))
 }
 
 /// What undoes it when it is typed: the number, or those of the steps of a prompt.

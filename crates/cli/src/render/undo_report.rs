@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use herma_core::restore::KeptWhy;
 use herma_core::steps::{Doubt, Step, StepChoice, StepEnd, StepId, StepKind, UndoneAs};
 use herma_core::{
-    Checkpoint, Extent, ListedStep, Project, RelPath, Restored, StepOutcome, StepsUndone, UndoPlan,
-    Unit, WhyLeft,
+    Checkpoint, Extent, ListedStep, PlannedUndo, Project, RelPath, Restored, StepOutcome,
+    StepsUndone, UndoPlan, Unit, WhyLeft,
 };
 use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
 
@@ -14,7 +14,9 @@ use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_js
 use super::listing::{counted, fit, in_a_row, ranges_of_steps};
 use super::outside_report;
 use super::patch_choice::write_preview;
-use super::restore_report::{report_plan, report_restored, write_files, write_record};
+use super::restore_report::{
+    UNDO_BRINGS_BACK, report_plan, report_restored, write_files, write_record,
+};
 use super::told::Told;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::here;
@@ -70,14 +72,15 @@ pub(crate) fn report_planned(
 pub(crate) fn report_steps_undone(
     env: &CommandEnv,
     project: &Project,
-    (taken, unit): (&StepsUndone, Option<&Unit>),
+    (taken, planned): (&StepsUndone, Option<&PlannedUndo>),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
     let plan = &taken.plan;
     if let (Some(_), Some(restored)) = (&plan.exact, &taken.restored) {
-        let outcome = report_restored(env, project, (restored, None), null, "herma undo", told)?;
+        let outcome =
+            report_restored(env, project, (restored, None), null, UNDO_BRINGS_BACK, told)?;
         tell_doubts(&env.ui, plan);
         tell_of_others(&env.ui, plan);
         return Ok(outcome);
@@ -96,7 +99,7 @@ pub(crate) fn report_steps_undone(
         let [did, _] = verb(plan);
         env.ui.status(format_args!(
             "{did} {}: {} written, {} deleted.",
-            what(plan, unit, &known),
+            what(plan, planned.map(|planned| &planned.unit), &known),
             counted(restored.written, "file"),
             restored.removed
         ));
@@ -108,11 +111,20 @@ pub(crate) fn report_steps_undone(
             UndoneAs::Last => {
                 "`herma redo` brings it back; `herma undo` undoes what came before it."
             }
-            UndoneAs::Redo => "`herma undo` undoes it again.",
+            UndoneAs::Redo => back_from_redo(planned.is_none_or(|planned| planned.is_whole)),
             UndoneAs::Chosen | UndoneAs::Restore => "`herma undo` brings it back.",
         });
     }
     told.tell(env, outcome_of(taken))
+}
+
+/// What an undo does next after a redo.
+pub(crate) const fn back_from_redo(is_whole: bool) -> &'static str {
+    if is_whole {
+        "`herma undo` undoes it again."
+    } else {
+        "`herma undo` undoes more than that: `herma undo --dry-run` shows what."
+    }
 }
 
 /// A unit in a sentence: its prompt, or its number.
@@ -223,9 +235,10 @@ fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, known: &Known) -> String {
     if is_redo && unit.is_some_and(|unit| unit.steps.is_empty()) {
         return format!("what was undone in {}", changed_files(plan));
     }
-    let is_all = |unit: &&Unit| is_redo || unit.steps.iter().all(is_in);
-    if let Some(unit) = unit.filter(|_| is_whole).filter(is_all) {
-        return some_in_words(unit, |id| known.is_meant(id));
+    let is_all = |unit: &&Unit| is_redo || is_whole && unit.steps.iter().all(is_in);
+    if let Some(unit) = unit.filter(is_all) {
+        let part = if is_whole { "" } else { "a part of " };
+        return format!("{part}{}", some_in_words(unit, |id| known.is_meant(id)));
     }
     if let Some(moved) = known.moved.as_ref().filter(|_| is_whole) {
         return moved.clone();
@@ -297,6 +310,10 @@ fn tell_outcomes(ui: &Ui, plan: &UndoPlan, edits: &[StepId], [in_part, not_at_al
             Extent::Whole | Extent::Part => in_part,
             Extent::Nothing => not_at_all,
         };
+        // Of a redo, what stays was named with its reason.
+        if plan.asked.how == UndoneAs::Redo {
+            continue;
+        }
         let mut names: Vec<String> =
             outcome.left.iter().take(SHOWN).map(|(path, _)| here::path(path)).collect();
         let more = outcome.left.len() - names.len();
@@ -305,7 +322,12 @@ fn tell_outcomes(ui: &Ui, plan: &UndoPlan, edits: &[StepId], [in_part, not_at_al
         }
         let stay = if outcome.left.len() == 1 { "stays as it is" } else { "stay as they are" };
         let step = if edits.contains(&outcome.step) { "Your edit" } else { "Step" };
-        ui.status(format_args!("{step} {} {verb}: {} {stay}.", outcome.step, in_a_row(&names)));
+        let names = match &names[..] {
+            // It was chosen among the parts of its files.
+            [] => String::new(),
+            names => format!(": {} {stay}", in_a_row(names)),
+        };
+        ui.status(format_args!("{step} {} {verb}{names}.", outcome.step));
     }
 }
 
@@ -316,6 +338,7 @@ fn why_in_words(why: &WhyLeft) -> String {
             format!("a checkpoint says nothing about it ({})", reason.word())
         }
         WhyLeft::Unattributed => "other steps were under way".to_owned(),
+        WhyLeft::Declined => "it was to stay".to_owned(),
     }
 }
 

@@ -33,6 +33,12 @@ pub(super) fn instead_of_argument(command: &str, argument: &str) -> Option<Strin
         "run" | "can-undo" | "classify" | "acp" => {
             Some(format!("Put `--` before the command: `herma {command} -- {argument}`"))
         }
+        "list" if argument.parse::<u32>().is_ok() => {
+            Some(format!("`herma list -n {argument}` lists the newest {argument}."))
+        }
+        "list" if !argument.starts_with('-') => Some(format!(
+            "`herma list --path {argument}` lists what changed there; `herma history {argument}`, its versions."
+        )),
         "diff" if argument == "--since" => Some(
             "`herma steps --since 1h` lists what agents did in that time; `herma diff N` shows what changed since checkpoint N."
                 .to_owned(),

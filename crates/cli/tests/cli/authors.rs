@@ -89,12 +89,12 @@ fn every_line_is_shown_behind_its_author() {
     insta::assert_snapshot!(output, @r"
     2        claude  [TIME]  1  import math
     2        claude  [TIME]  2
-    hand             [TIME]  3  # in cents
+    you              [TIME]  3  # in cents
     earlier          [TIME]  4  def total(items):
     2        claude  [TIME]  5      return math.fsum(items)
     4        codex   [TIME]  6
     4        codex   [TIME]  7  def count(items):
-    hand             not saved yet        8      return len(items)  # fast
+    you              not saved yet        8      return len(items)  # fast
     ------- stderr -------
     Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
     Step 4: codex, edit, for: make it \u{1b}[31mbetter t7
@@ -107,7 +107,7 @@ fn some_lines_are_shown_with_their_own_numbers_and_steps() {
     let project = shared(&env);
     let output = project.run(["blame", "cart.py", "-L", "3-4"]).success();
     insta::assert_snapshot!(output, @r"
-    hand     [TIME]  3  # in cents
+    you      [TIME]  3  # in cents
     earlier  [TIME]  4  def total(items):
     ");
     for lines in ["6,+2", "6-7", "6,7"] {
@@ -127,9 +127,9 @@ fn every_version_is_listed_with_its_step() {
     let project = shared(&env);
     let output = project.run(["history", "cart.py"]).success();
     insta::assert_snapshot!(output, @r"
-                not saved yet        hand             changed  +1/-1, 119 B
+                not saved yet        you              changed  +1/-1, 119 B
     4  [ID]  [TIME]           codex   changed  +3/-0, 111 B
-    3  [ID]  [TIME]  hand             changed  +1/-0, 70 B
+    3  [ID]  [TIME]  you              changed  +1/-0, 70 B
     2  [ID]  [TIME]           claude  changed  +3/-1, 59 B
     1  [ID]  [TIME]  earlier          added    +2/-0, 40 B
     ------- stderr -------

@@ -157,14 +157,14 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     2  [TIME]  [AGE]        claude  Write  new.txt  (1 file, +1/-0)
     ");
     insta::assert_snapshot!(project.run(["list"]).success(), @r#"
-    now                    nothing changed since 3
+    now                    no unsaved changes
     2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted
     1    [AGE]  you     the first checkpoint
     ------- stderr -------
     Goes back to [TIME] today, checkpoint 1.
     "#);
     insta::assert_snapshot!(project.run(["list", "-v"]).success(), @r#"
-    now                    nothing changed since 3
+    now                    no unsaved changes
     2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted
       3                    Bash rm a.txt  −1  1 deleted  [ID]
       2                    Write new.txt  +1  [ID]

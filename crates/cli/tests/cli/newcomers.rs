@@ -314,3 +314,127 @@ fn an_undo_of_files_says_what_brings_them_back() {
     let undone = project.run(["undo", "docs"]).success();
     assert!(undone.error_text().ends_with("`herma redo` brings it back.\n"), "{undone}");
 }
+
+#[test]
+fn undoing_what_happened_to_a_file_removes_no_other() {
+    let env = test_env();
+    let project = shop(&env);
+    call(&project, "make a package", |p| {
+        p.write("src/pkg/app.py", "run(option)\n");
+        p.remove("src/app.py");
+    });
+    let undone = project.run(["undo", "src/app.py"]).success();
+    assert_eq!(undone.text(), "create src/app.py\n");
+    assert_eq!(project.read("src/pkg/app.py"), "run(option)\n");
+    project.run(["redo"]).success();
+    // What it moved to is worth keeping.
+    project.run(["undo", "src/pkg/app.py"]).success();
+    assert_eq!(project.read("src/app.py"), "run(option)\n");
+    assert!(!project.exists("src/pkg/app.py"));
+}
+
+#[test]
+fn a_redo_says_what_the_next_undo_undoes() {
+    let env = test_env();
+    let project = shop(&env);
+    let more = "`herma undo` undoes more than that: `herma undo --dry-run` shows what.\n";
+    for arguments in [&["undo", "docs"][..], &["undo", "--step"]] {
+        project.run(arguments).success();
+        let redone = project.run(["redo"]).success();
+        assert!(redone.error_text().ends_with(more), "{redone}");
+    }
+    project.run(["undo"]).success();
+    let redone = project.run(["redo"]).success();
+    assert!(redone.error_text().ends_with("`herma undo` undoes it again.\n"), "{redone}");
+}
+
+#[test]
+fn what_a_redo_could_not_bring_back_stays_marked() {
+    let env = test_env();
+    let project = shop(&env);
+    project.run(["undo"]).success();
+    project.write("README.md", "# My shop\n");
+    let redone = project.run(["redo"]).code(3);
+    let said = redone.error_text();
+    assert!(said.contains("Redid a part of \"clean up\" (steps 4 and 5): 0 files"), "{said}");
+    assert!(said.contains("README.md: the same lines were changed since"), "{said}");
+    assert!(!said.contains("was undone in part"), "{said}");
+    let list = project.run(["list", "--json"]).success();
+    let marks: Vec<(String, String)> = json(&list)["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["text"].to_string(), row["undone"].as_str().unwrap().to_owned()))
+        .collect();
+    assert!(marks.contains(&("\"\\\"clean up\\\"\"".to_owned(), "partly".to_owned())), "{list}");
+}
+
+#[test]
+fn the_history_of_a_directory_says_how_to_get_back_what_was_deleted() {
+    let env = test_env();
+    let project = shop(&env);
+    call(&project, "tidy up", |p| p.remove("src/app.py"));
+    call(&project, "tidy up", |p| p.write("src/new.py", "new()\n"));
+    for (directory, hint) in [
+        ("docs", "`herma restore 4^ docs` brings back what 4 deleted."),
+        ("src", "`herma restore 6^ src/app.py` brings back what 6 deleted."),
+    ] {
+        let history = project.run(["history", directory]).success();
+        assert!(history.error_text().contains(hint), "{history}");
+    }
+    project.run(["restore", "4^", "docs"]).success();
+    project.run(["restore", "6^", "src/app.py"]).success();
+    assert_eq!(project.read("src/new.py"), "new()\n");
+    let history = project.run(["history", "docs"]).success();
+    assert!(!history.error_text().contains("brings back"), "{history}");
+    let list = project.run(["list", "--path", "docs"]).success();
+    assert!(list.text().contains("\n4  just now  claude  \"clean up\"  −1  1 deleted\n"), "{list}");
+}
+
+#[test]
+fn own_edits_stay_after_the_last_prompt_too() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("config.py", "port = 8080\n");
+    project.write("mine.txt", "mine\n");
+    let kept = project.run(["restore", "5"]).success();
+    let said = kept.error_text();
+    assert!(said.contains("`herma restore 5 --all` undoes hand edits, too."), "{said}");
+    assert_eq!(project.read("config.py"), "port = 8080\n");
+    assert_eq!(project.read("mine.txt"), "mine\n");
+    let patch = project.run(["restore", "5", "--all", "--dry-run"]).success();
+    assert!(patch.text().contains("\n-port = 8080\n+port = 81\n"), "{patch}");
+    project.run(["restore", "5", "--all"]).success();
+    assert_eq!(project.read("config.py"), "port = 81\n");
+    assert!(!project.exists("mine.txt"));
+}
+
+#[test]
+fn who_wants_to_choose_is_asked_whatever_was_newest() {
+    let env = test_env();
+    let project = shop(&env);
+    project.run(["undo", "4"]).success();
+    project.run(["undo", "--patch"]).success();
+    assert!(project.exists("docs/usage.md"), "nobody said yes");
+    let again = project.run(["undo", "--since", "1h"]);
+    assert!(!again.error_text().contains("Step 4 was not undone"), "{again}");
+}
+
+#[test]
+fn a_message_or_a_path_in_the_wrong_place_is_understood() {
+    let env = test_env();
+    let project = shop(&env);
+    for (arguments, hint) in [
+        (&["restore", "Works"][..], "That is the message of checkpoint 1: write `1`."),
+        (&["list", "docs"], "`herma list --path docs` lists what changed there"),
+        (&["list", "5"], "`herma list -n 5` lists the newest 5."),
+    ] {
+        let refused = project.run(arguments);
+        assert!(refused.error_text().contains(hint), "{refused}");
+    }
+    project.write(".env", "SECRET=1\n");
+    let nothing = project.run(["undo", "nowhere"]).code(2);
+    assert!(!nothing.error_text().contains("brings a version back"), "{nothing}");
+    let saved = project.run(["save", "--name", "before-deploy"]);
+    assert!(saved.error_text().contains("cleaning will not remove it"), "{saved}");
+}

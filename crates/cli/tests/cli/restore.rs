@@ -12,11 +12,12 @@ fn restore_undo_and_redo_go_there_and_back() {
     let changed = project.tree();
 
     let plan = project.run(["restore", "@", "--dry-run"]).success();
-    assert_eq!(plan.text(), "write  a.txt\nremove new.txt\n");
+    let patch = plan.text();
+    assert!(patch.contains("\n-two\n+one\n") && patch.contains("--- a/new.txt\n"), "{patch}");
     assert_eq!(project.tree(), changed, "a dry run changes nothing");
 
     let restored = project.run(["rollback", "1"]).success();
-    assert_eq!(restored.text(), plan.text(), "the plan is what was done");
+    assert_eq!(restored.text(), "write  a.txt\nremove new.txt\n");
     assert!(
         restored.error_text().ends_with("`herma undo` brings back the state from before.\n"),
         "{restored}"
@@ -159,9 +160,29 @@ fn whoever_names_a_directory_is_told_which_of_their_edits_are_overwritten() {
     project.run(["save"]).success();
     project.write("d/c", "not saved\n");
     insta::assert_snapshot!(project.run(["restore", "1", "d", "--dry-run"]).success(), @"
-    write  d/a
-    write  d/b
-    write  d/c
+    diff --git a/d/a b/d/a
+    index [ID]..01e79c3 100644
+    --- a/d/a
+    +++ b/d/a
+    @@ -1 +1,3 @@
+    -mine
+    +1
+    +2
+    +3
+    diff --git a/d/b b/d/b
+    index [ID]..d00491f 100644
+    --- a/d/b
+    +++ b/d/b
+    @@ -1 +1 @@
+    -2
+    +1
+    diff --git a/d/c b/d/c
+    index [ID]..d00491f 100644
+    --- a/d/c
+    +++ b/d/c
+    @@ -1 +1 @@
+    -not saved
+    +1
     ------- stderr -------
     Would be overwritten, though edited by hand since:
       d/a

@@ -24,7 +24,7 @@ fn a_command_is_a_step_that_says_what_it_changed_and_how_to_undo_it() {
     2  [TIME]  [AGE]        sh  run  sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  (2 files, +2/-0)
     ");
     insta::assert_snapshot!(project.run(["list"]).success(), @"
-    now                 nothing changed since 2
+    now                 no unsaved changes
     2    [AGE]  sh   sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  2 files  +2
     1    [AGE]  you  the first checkpoint
     ------- stderr -------

@@ -84,8 +84,6 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     project.run(["redo"]).success();
     insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     ------- stderr -------
-    Left alone, edited by hand since:
-      code.txt
     Nothing to undo.
     ");
     env.fsck();

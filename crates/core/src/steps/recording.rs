@@ -390,6 +390,10 @@ fn went(journal: &Journal, log: &StepLog, target: &Checkpoint) -> String {
     }
     let paths: Vec<String> = journal.options.paths.iter().map(ToString::to_string).collect();
     match journal.by {
+        // The state was put together for another restore that kept the same edits.
+        Move::Restore if target.origin == Origin::Merged && journal.undid.is_some() => {
+            target.subject().to_string()
+        }
         Move::Restore if paths.is_empty() => format!("went back to {number}"),
         Move::Restore => format!("restored {} to {number}", paths.join(", ")),
         Move::Undo => format!("undid what came after {number}"),

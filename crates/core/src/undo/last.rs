@@ -33,6 +33,8 @@ pub struct UndoLast {
     pub running: bool,
     /// What to do where something else was changed in the same place since.
     pub conflicts: Conflicts,
+    /// Work out each file by itself, because somebody chooses among them.
+    pub file_by_file: bool,
 }
 
 /// What an undo or redo would do.
@@ -54,6 +56,8 @@ pub struct JustMoved {
     pub unit: Unit,
     /// Why a person should be asked first.
     pub doubt: Option<UndoDoubt>,
+    /// Is what it undid a whole unit?
+    is_whole: bool,
     undid: Undid,
 }
 
@@ -66,6 +70,8 @@ pub struct PlannedUndo {
     pub plan: UndoPlan,
     /// Why a person should be asked first.
     pub doubt: Option<UndoDoubt>,
+    /// Is all of the unit meant?
+    pub is_whole: bool,
 }
 
 /// Why a person should be asked before a unit is undone.
@@ -102,6 +108,15 @@ impl NextMove {
             Self::Again(_) => return None,
         };
         doubt.map(|doubt| (unit, doubt))
+    }
+
+    /// Is it about a whole unit? Then the next undo undoes what a redo brought back.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::Steps(planned) => planned.is_whole,
+            Self::States(_, just) => just.as_ref().is_none_or(|just| just.is_whole),
+            Self::Again(_) => true,
+        }
     }
 }
 
@@ -143,14 +158,17 @@ impl Operation<'_> {
                 paths: asked.paths.clone(),
                 how: UndoneAs::Last,
                 conflicts: asked.conflicts,
+                file_by_file: asked.file_by_file,
                 ..UndoSteps::default()
             };
             let looked = self.look_for(&asked_of)?;
+            let is_whole = asked.paths.is_empty() && !asked.only_step;
             if asked.paths.is_empty()
+                && !asked.file_by_file
                 && let Some(undid) = self.just_moved(&unit, UndoneAs::Last, &looked)?
             {
                 let doubt = self.doubt_about(&unit)?;
-                let just = JustMoved { unit, doubt, undid };
+                let just = JustMoved { unit, doubt, is_whole, undid };
                 return Ok(Some(NextMove::States(Move::Undo, Some(Box::new(just)))));
             }
             let plan = self.plan_from(looked, &asked_of)?;
@@ -164,7 +182,8 @@ impl Operation<'_> {
             let is_gone = plan.doubts.iter().any(|(_, doubt)| *doubt == Doubt::CheckpointGone);
             let doubt =
                 if is_gone { Some(UndoDoubt::CheckpointGone) } else { self.doubt_about(&unit)? };
-            return Ok(Some(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt }))));
+            let planned = PlannedUndo { unit, plan, doubt, is_whole };
+            return Ok(Some(NextMove::Steps(Box::new(planned))));
         }
         Ok(None)
     }
@@ -183,20 +202,24 @@ impl Operation<'_> {
             let has_units = !marks.units(&steps).is_empty();
             return if has_units { Err(Error::NothingToRedo) } else { along_states(None) };
         };
+        let units = marks.units(&steps);
         let unit = marks.unit(steps.into_iter().filter(|step| step.handle == undo).collect());
+        let undid: Vec<&Undid> = unit.steps.iter().filter_map(|step| step.undid.as_ref()).collect();
+        let taken: Vec<i64> =
+            undid.iter().flat_map(|undid| [&*undid.steps, &*undid.left].concat()).collect();
+        let is_taken = |step: &Step| taken.contains(&step.handle);
+        let is_whole = undid.iter().all(|undid| undid.part.is_empty())
+            && units.iter().any(|unit| unit.steps.iter().all(is_taken));
         let asked =
             UndoSteps { steps: chosen(vec![undo]), how: UndoneAs::Redo, ..UndoSteps::default() };
         let looked = self.look_for(&asked)?;
         if let Some(undid) = self.just_moved(&unit, UndoneAs::Redo, &looked)? {
-            return along_states(Some(Box::new(JustMoved { unit, doubt: None, undid })));
+            return along_states(Some(Box::new(JustMoved { unit, doubt: None, is_whole, undid })));
         }
-        let taken = unit.steps.iter().filter_map(|step| step.undid.as_ref());
-        let taken: Vec<i64> =
-            taken.flat_map(|undid| [&*undid.steps, &*undid.left].concat()).collect();
         let steps = self.all_steps()?.into_iter();
-        let unit = marks.unit(steps.filter(|step| taken.contains(&step.handle)).collect());
+        let unit = marks.unit(steps.filter(is_taken).collect());
         let plan = self.plan_from(looked, &asked)?;
-        Ok(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt: None })))
+        Ok(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt: None, is_whole })))
     }
 
     /// Does whatever an undo or redo would do next.

@@ -121,6 +121,8 @@ pub enum WhyLeft {
     NotSaved(Reason),
     /// Other steps were under way when it changed.
     Unattributed,
+    /// Somebody chose that it stays.
+    Declined,
 }
 
 impl UndoPlan {
@@ -147,7 +149,7 @@ impl UndoPlan {
             let why = |path: &RelPath| Some((self.told_of(path)?, self.why_left(path)?));
             let left: BTreeMap<RelPath, WhyLeft> = touched.iter().filter_map(why).collect();
             let mut changes = touched.iter();
-            let extent = if left.is_empty() {
+            let extent = if left.is_empty() && !self.has_declined(*step) {
                 Extent::Whole
             } else if changes.any(|path| self.reversed.changes.contains_key(path)) {
                 Extent::Part
@@ -161,13 +163,15 @@ impl UndoPlan {
 
     /// The path under which it is told what becomes of something that stays.
     fn told_of(&self, path: &RelPath) -> Option<RelPath> {
-        let left = self.reversed.left.get(path);
-        left.or_else(|| self.unattributed.get(path)).cloned()
+        let left = self.reversed.left.get(path).or_else(|| self.unattributed.get(path));
+        let is_declined = self.is_declined(path) && !self.reversed.changes.contains_key(path);
+        left.or_else(|| is_declined.then_some(path)).cloned()
     }
 
     fn why_left(&self, path: &RelPath) -> Option<WhyLeft> {
         let Some(told) = self.reversed.left.get(path) else {
-            return self.unattributed.get(path).map(|_| WhyLeft::Unattributed);
+            let why = self.unattributed.get(path).map(|_| WhyLeft::Unattributed);
+            return why.or(Some(WhyLeft::Declined));
         };
         let mut conflicts = self.reversed.conflicts.iter();
         if let Some(found) = conflicts.find(|conflict| conflict.path == *told) {
@@ -192,7 +196,11 @@ impl UndoPlan {
     /// Did somebody not want all that would have been done about what this step changed?
     pub(crate) fn has_declined(&self, step: StepId) -> bool {
         let mut touched = self.touched.get(&step).into_iter().flatten();
-        touched.any(|path| self.declined.iter().any(|declined| path.starts_with(declined)))
+        touched.any(|path| self.is_declined(path))
+    }
+
+    fn is_declined(&self, path: &RelPath) -> bool {
+        self.declined.iter().any(|declined| path.starts_with(declined))
     }
 
     pub(crate) fn leave_all(&mut self, paths: &[RelPath]) {

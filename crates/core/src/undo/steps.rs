@@ -106,7 +106,7 @@ impl Operation<'_> {
     /// What carrying this out undoes, for those that come after.
     fn undid_by(&self, plan: &UndoPlan) -> Result<Undid> {
         let asked = &plan.asked;
-        let is_everywhere = asked.part() == RestoreOptions::default() && !asked.file_by_file;
+        let is_everywhere = asked.part() == RestoreOptions::default();
         let how = if asked.since.is_some() { UndoneAs::Restore } else { asked.how };
         let mut steps = self.steps_for(&self.load_history()?, &asked.steps)?;
         let chosen = asked.steps.pick(&steps);
@@ -115,7 +115,7 @@ impl Operation<'_> {
             _ => chosen.contains(&step.handle),
         });
         // What changed nothing but the files that were named is undone as a whole.
-        let is_by_paths = asked.since.is_none() && asked.keep.is_empty() && !asked.file_by_file;
+        let is_by_paths = asked.since.is_none() && asked.keep.is_empty();
         let is_all_of_it = |step: &Step| {
             let (id, touched) = (step.id(), &plan.touched);
             is_everywhere || is_by_paths && touched.contains_key(&id) && !plan.beyond.contains(&id)
@@ -134,8 +134,39 @@ impl Operation<'_> {
         steps.sort_unstable_by_key(|step| step.handle);
         // Who asked for the last prompt has been at all of it, and goes on to the one before.
         left.retain(|step| how == UndoneAs::Last || extent(step) == Some(Extent::Part));
+        left.extend(self.not_redone(plan, &steps)?);
         let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
         Ok(Undid { steps: handles(steps), left: handles(left), part: handles(part), how })
+    }
+
+    /// The steps that one of these moves undid, and of which files stay as it left them.
+    fn not_redone(&self, plan: &UndoPlan, moves: &[Step]) -> Result<Vec<Step>> {
+        let is_move = |id: StepId| moves.iter().any(|step| step.is(id) && step.kind.is_move());
+        let outcomes = plan.outcomes().into_iter().filter(|outcome| is_move(outcome.step));
+        let left: Vec<RelPath> = outcomes.flat_map(|one| one.left).map(|(path, _)| path).collect();
+        let mut found = self.all_steps()?;
+        if left.is_empty() {
+            found.clear();
+        }
+        let undid: BTreeSet<i64> = moves
+            .iter()
+            .filter_map(|step| step.undid.as_ref())
+            .flat_map(|undid| undid.steps.iter().copied())
+            .collect();
+        let side = StoreSide::new(&self.store.objects);
+        let tree = |id: ObjectId| Some((&side as _, self.state_of_checkpoint(&id)?.0));
+        let changes_any = |step: &Step| -> Result<bool> {
+            let ends = tree(step.before.checkpoint).zip(step.after().and_then(tree));
+            let Some((from, to)) = ends else { return Ok(false) };
+            Ok(!herma_diff::compare(Some(from), Some(to), &left)?.is_empty())
+        };
+        let mut not_redone = Vec::new();
+        for step in found.into_iter().filter(|step| undid.contains(&step.handle)) {
+            if changes_any(&step)? {
+                not_redone.push(step);
+            }
+        }
+        Ok(not_redone)
     }
 
     /// The checkpoints that say what undoing this is about: the two ends of every chosen step, and where it leads.
@@ -273,8 +304,7 @@ impl Operation<'_> {
         let sorted = first.map(|first| Sorted::new(told, &chosen, first));
         if let Some(since) = &asked.since {
             let keeps_anything = sorted.as_ref().is_some_and(|sorted| sorted.keeps_anything);
-            let is_work = |number: &i64| told.step(*number).is_some_and(|s| !s.kind.is_move());
-            let has_work = sorted.as_ref().is_some_and(|sorted| sorted.steps.iter().any(is_work));
+            let has_work = told.steps.iter().any(|step| !step.kind.is_move());
             if asked.steps.is_all() && !(keeps_anything && has_work) {
                 if let Some(sorted) = sorted {
                     plan.steps = told.ids(&sorted.steps);
@@ -363,17 +393,8 @@ impl Operation<'_> {
         Ok(reversal::reverse(&request)?)
     }
 
-    pub(crate) fn has_steps_since(&self, checkpoint: &Checkpoint) -> Result<bool> {
-        let is_later = |step: &Step| {
-            let ends_later = match step.end {
-                StepEnd::Open => true,
-                // It counts until the checkpoint after that.
-                StepEnd::Unknown(end) => end.place >= checkpoint.place,
-                StepEnd::Changed(end) | StepEnd::Unchanged(end) => end.place > checkpoint.place,
-            };
-            ends_later && !step.kind.is_move()
-        };
-        Ok(self.all_steps()?.iter().any(is_later))
+    pub(crate) fn has_work(&self) -> Result<bool> {
+        Ok(self.step_log()?.newest(|step| !step.kind.is_move())?.is_some())
     }
 }
 

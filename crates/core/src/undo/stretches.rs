@@ -43,6 +43,7 @@ impl Ground<'_> {
         chosen: &BTreeSet<i64>,
         plan: &mut UndoPlan,
     ) -> Result<()> {
+        let marks = self.operation.marks(&self.told.steps);
         let runs = sorted.runs.iter().flat_map(|(from, to)| *from..*to);
         let partly = |(stretch, belongs): &(usize, Belongs)| {
             (*belongs == Belongs::Partly).then_some(*stretch)
@@ -56,7 +57,8 @@ impl Ground<'_> {
             };
             let (paths, beyond): (Vec<_>, Vec<_>) =
                 self.changed_in(stretch, &[])?.into_iter().partition(is_asked);
-            for step in line.steps_in(stretch).filter(|step| chosen.contains(step)) {
+            let steps = line.steps_in(stretch).filter(|step| chosen.contains(step));
+            for step in steps.filter(|step| !marks.is_undone(*step)) {
                 let Some(step) = self.told.step(step) else { continue };
                 let touched = plan.touched.entry(step.id()).or_default();
                 touched.extend(paths.iter().cloned());

@@ -235,6 +235,7 @@ pub fn run(project: &Project, words: &[String]) -> &'static str {
                 session: asked.value("session"),
                 running: asked.has("running"),
                 conflicts: asked.conflicts(),
+                ..UndoLast::default()
             };
             go(project, project.plan_undo(&last, &NoProgress), asked.has("yes"))
         }
@@ -257,7 +258,7 @@ fn restore(project: &Project, asked: &Asked, paths: Vec<RelPath>) -> &'static st
         Ok(target) => target,
         Err(error) => return refusal(&error),
     };
-    if asked.has("all") || !project.has_steps_since(&target).unwrap() {
+    if asked.has("all") || !project.has_work().unwrap() {
         let options = RestoreOptions { paths, keep: Vec::new() };
         project.restore_with(&target, &options, &NoProgress).unwrap();
         return "done";

@@ -77,7 +77,7 @@ impl Asked {
 
     /// Is all of it, or of what is named, to be as it was, whoever changed it?
     fn is_exact(&self, project: &CoreProject, to: &Checkpoint) -> Result<bool, herma_core::Error> {
-        Ok(self.all || !self.paths.is_empty() || !project.has_steps_since(to)?)
+        Ok(self.all || !self.paths.is_empty() || !project.has_work()?)
     }
 
     /// The part of the project that is meant.
@@ -250,6 +250,7 @@ impl Project {
                     session: session.clone(),
                     running,
                     conflicts,
+                    ..UndoLast::default()
                 };
                 let next = project.plan_undo(&asked, listener)?;
                 if let Some((unit, doubt)) = next.doubt().filter(|_| !yes) {

@@ -12,7 +12,7 @@ use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
 use crate::here;
 use crate::render::restore_report::{
-    report_conversation, report_nothing_to_continue, report_plan, report_restored,
+    UNDO_BRINGS_BACK, report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
 use crate::several::Several;
 use crate::terminal::{quote, shown};
@@ -20,8 +20,8 @@ use crate::transcript::{Conversation, Following};
 
 /// Put files back as they were at a checkpoint
 ///
-/// Undoes what agents did since the checkpoint and keeps what was edited by hand; with `--all`, or where no steps are
-/// known, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a
+/// Undoes what agents did since the checkpoint and keeps what was edited by hand; with `--all`, or where no agent ever
+/// worked, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a
 /// checkpoint, an agent, a session, a turn or a time says what to undo.
 ///
 /// The current state is saved first, so `herma undo` undoes this command. Files that are in no checkpoint are never
@@ -87,9 +87,8 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     };
     // Whoever names a file wants that as it was then, whoever changed it.
     let is_exact = args.all || !args.paths.is_empty();
-    let keeps_edits = args.choice.is_given()
-        || args.how.patch
-        || !is_exact && project.has_steps_since(&checkpoint)?;
+    let keeps_edits =
+        args.choice.is_given() || args.how.patch || !is_exact && project.has_work()?;
     if keeps_edits {
         let since = Some(checkpoint);
         return undo_chosen(env, &project, args, since, &conversation);
@@ -114,7 +113,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         failed(error)
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, (&restored, None), args.null, "herma undo", told)
+    report_restored(env, &project, (&restored, None), args.null, UNDO_BRINGS_BACK, told)
 }
 
 /// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
@@ -243,7 +242,7 @@ fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {
         project.continue_restore(progress).map_err(|error| with_state_of_files(&project, error))
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, (&restored, None), null, "herma undo", told)
+    report_restored(env, &project, (&restored, None), null, UNDO_BRINGS_BACK, told)
 }
 
 /// Says whether a failed restore changed anything: it did if it left something to finish.

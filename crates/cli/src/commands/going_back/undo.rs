@@ -21,7 +21,7 @@ use crate::render::listing::{in_a_row, ranges};
 use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;
 use crate::render::undo_report::{
-    move_in_words, report_planned, report_steps_undone, unit_in_words,
+    back_from_redo, move_in_words, report_planned, report_steps_undone, unit_in_words,
 };
 use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
@@ -90,6 +90,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
         session: args.choice.session().map(str::to_owned),
         running: args.running,
         conflicts: asked.conflicts,
+        file_by_file: args.how.patch,
     };
     let mode =
         Mode { dry_run: args.dry_run, null: args.null, patch: args.how.patch, yes: args.yes };
@@ -276,19 +277,23 @@ impl Course {
         });
         next.map_err(|error| match (error, self) {
             (Error::NothingToUndo, Self::Undo(asked)) if !asked.paths.is_empty() => {
-                nothing_to_undo_in(&asked.paths)
+                nothing_to_undo_in(project, &asked.paths)
             }
             (error, _) => with_state_of_files(project, error),
         })
     }
 }
 
-fn nothing_to_undo_in(paths: &[RelPath]) -> CommandError {
+fn nothing_to_undo_in(project: &Project, paths: &[RelPath]) -> CommandError {
     let named: Vec<String> = paths.iter().map(here::path).collect();
     let error = Error::NothingToUndo;
     let mut error = CommandError::from(error).with_state("Nothing was changed.");
     error.message = format!("there is nothing to undo in {}", in_a_row(&named));
     let path = quote(&here::path(&paths[0]));
+    if !matches!(project.newest_with(&paths[0]), Ok(Some(_))) {
+        error.hints = vec![format!("No checkpoint holds {path}.")];
+        return error;
+    }
     error.hints = vec![format!(
         "`herma history {path}` lists what changed it; `herma restore N {path}` brings a version back."
     )];
@@ -300,7 +305,7 @@ fn go(env: &CommandEnv, project: &Project, course: &Course, mode: Mode) -> Resul
         let next = course.next(env, project)?;
         let moved = own_move(project, &next, course.aim() == Aim::Redo)?;
         let undone = carry_out(env, project, next, true)?;
-        return report(env, project, (&undone, moved), mode.null, &course.aim(), Told::default());
+        return report(env, project, (&undone, moved), mode.null, "", Told::default());
     }
     match travel(env, project, course, mode)? {
         Travelled::Alone(told) => report_conversation(env, project, told),
@@ -308,8 +313,8 @@ fn go(env: &CommandEnv, project: &Project, course: &Course, mode: Mode) -> Resul
             env.ui.status("Nothing was changed.");
             Ok(Outcome::Done)
         }
-        Travelled::Files { aim, undone, moved, told } => {
-            report(env, project, (&undone, moved), mode.null, &aim, told)
+        Travelled::Files { undone, moved, way_back, told } => {
+            report(env, project, (&undone, moved), mode.null, way_back, told)
         }
     }
 }
@@ -322,11 +327,11 @@ pub(crate) enum Travelled {
     Not,
     /// Files were moved.
     Files {
-        /// In this direction.
-        aim: Aim,
         undone: Undone,
         /// The move of Herma's own that this was about.
         moved: Option<Moved>,
+        /// What to type after that.
+        way_back: &'static str,
         /// What that meant for a conversation.
         told: Told,
     },
@@ -386,7 +391,7 @@ fn agrees(env: &CommandEnv, next: &NextMove, mode: Mode) -> Result<bool> {
     let why = format!("{} {doubt}", unit_in_words(unit));
     if !env.ui.can_ask() {
         return Err(CommandError::usage(why).with_state("Nothing was changed.").with_hint(
-            "`herma undo --dry-run` shows what undoing it would change, `--yes` does it.",
+            "The same command with `--dry-run` shows what undoing it would change, with `--yes` does it.",
         ));
     }
     Ok(env.ui.ask(&format!("{why}. Undo it? [y/N] "))?)
@@ -401,9 +406,13 @@ fn moved(
     mut following: Following<'_>,
 ) -> Result<Travelled> {
     let moved = own_move(project, &next, aim == Aim::Redo)?;
+    let way_back = match aim {
+        Aim::Redo => back_from_redo(next.is_whole()),
+        _ => "`herma redo` brings back the state from before.",
+    };
     let undone = carry_out(env, project, next, false).inspect_err(|_| following.failed())?;
     let told = following.finish()?;
-    Ok(Travelled::Files { aim, undone, moved, told })
+    Ok(Travelled::Files { undone, moved, way_back, told })
 }
 
 /// Which move of Herma's own is undone or redone along the states. A redo is told by what the undo had undone.
@@ -431,11 +440,10 @@ fn report(
     project: &Project,
     (undone, moved): (&Undone, Option<Moved>),
     null: bool,
-    aim: &Aim,
+    way_back: &str,
     told: Told,
 ) -> Result<Outcome> {
     let moved = moved.as_ref();
-    let what_reverses = if *aim == Aim::Redo { "herma undo" } else { "herma redo" };
     match undone {
         Undone::Planned(plan) => report_plan(env, project, (plan, moved), null, told),
         Undone::Steps(planned, None) => {
@@ -445,10 +453,10 @@ fn report(
             if planned.unit.is_under_way(env.now().seconds) {
                 env.ui.status("The agent is still at work, and goes on.");
             }
-            report_steps_undone(env, project, (taken, Some(&planned.unit)), null, told)
+            report_steps_undone(env, project, (taken, Some(planned)), null, told)
         }
         Undone::Done(restored) => {
-            report_restored(env, project, (restored, moved), null, what_reverses, told)
+            report_restored(env, project, (restored, moved), null, way_back, told)
         }
     }
 }

@@ -41,7 +41,7 @@ impl Asked<'_> {
         let aim = Conversation::none().aim();
         let mut following = Following::begin(self.env, &self.project, aim)?;
         let mut reply = Reply::new("restore");
-        if !all && self.project.has_steps_since(&checkpoint)? {
+        if !all && self.project.has_work()? {
             let taken = self.undo_steps(&checkpoint, paths.clone());
             let taken = taken.inspect_err(|_| following.failed())?;
             let kept = taken.plan.reversed.kept.iter();
