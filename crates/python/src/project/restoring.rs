@@ -66,7 +66,7 @@ impl Asked {
         listener: &Listener,
     ) -> Result<Plan, herma_core::Error> {
         let target = which.find(project)?;
-        if self.is_exact(project, &target)? {
+        if self.is_exact(project)? {
             let options = self.part(project)?;
             let plan = project.plan_restore(&target, &options, listener)?;
             return Ok(Plan::exact(plan, options));
@@ -76,7 +76,7 @@ impl Asked {
     }
 
     /// Is all of it, or of what is named, to be as it was, whoever changed it?
-    fn is_exact(&self, project: &CoreProject, to: &Checkpoint) -> Result<bool, herma_core::Error> {
+    fn is_exact(&self, project: &CoreProject) -> Result<bool, herma_core::Error> {
         Ok(self.all || !self.paths.is_empty() || !project.has_work()?)
     }
 
@@ -111,7 +111,7 @@ impl Asked {
         listener: &Listener,
     ) -> Result<Restored, herma_core::Error> {
         let target = which.find(project)?;
-        if self.is_exact(project, &target)? {
+        if self.is_exact(project)? {
             let options = self.part(project)?;
             return Ok(project.restore_with(&target, &options, listener)?.into());
         }

@@ -349,7 +349,7 @@ pub(crate) fn travel(
         Pending::Files(intent) if matches!(course, Course::Undo(_)) => {
             following.take_up(intent, true)?;
             let next = NextMove::States(Move::Undo, None);
-            return moved(env, project, Aim::Undo, next, following);
+            return moved(env, project, &Aim::Undo, next, following);
         }
         Pending::Files(_) => return Err(Error::RestoreUnfinished.into()),
         // It is reversed by its opposite.
@@ -382,7 +382,7 @@ pub(crate) fn travel(
     } else {
         following.set_out(aim.clone())?;
     }
-    moved(env, project, aim, next, following)
+    moved(env, project, &aim, next, following)
 }
 
 /// Asks before something old is undone.
@@ -401,11 +401,11 @@ fn agrees(env: &CommandEnv, next: &NextMove, mode: Mode) -> Result<bool> {
 fn moved(
     env: &CommandEnv,
     project: &Project,
-    aim: Aim,
+    aim: &Aim,
     next: NextMove,
     mut following: Following<'_>,
 ) -> Result<Travelled> {
-    let moved = own_move(project, &next, aim == Aim::Redo)?;
+    let moved = own_move(project, &next, *aim == Aim::Redo)?;
     let way_back = match aim {
         Aim::Redo => back_from_redo(next.is_whole()),
         _ => "`herma redo` brings back the state from before.",
