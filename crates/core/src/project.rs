@@ -53,10 +53,10 @@ use crate::restore::interrupted::Interrupted;
 use crate::restore::run::Restored;
 use crate::rows::{RowChanges, Rows};
 use crate::save::{SaveOptions, Saved};
-use crate::steps::StepChoice;
 use crate::steps::calls::{BegunCall, Call};
 use crate::steps::list::ListedStep;
 use crate::steps::recording::{BegunStep, EndedStep};
+use crate::steps::{Answer, StepChoice};
 use crate::timeline::compare::{Comparison, State};
 use crate::timeline::contents::NamedEntry;
 use crate::timeline::file_history::FileHistory;
@@ -409,19 +409,23 @@ impl Project {
 
     /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
     pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep> {
-        self.locked(progress)?.end_step(which)
+        self.locked(progress)?.end_step(which, None)
+    }
+
+    /// Notes what an agent says of the end of a tool call, and saves the project if the tool may have changed it.
+    pub fn end_call(
+        &self,
+        which: &WhichStep,
+        answer: Answer,
+        progress: &dyn Progress,
+    ) -> Result<EndedStep> {
+        self.locked(progress)?.end_call(which, answer)
     }
 
     /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
     /// who was to say it is gone. Nothing is saved.
     pub fn end_step_unknown(&self, which: &WhichStep) -> Result<EndedStep> {
         self.locked(&NoProgress)?.end_step_unknown(which)
-    }
-
-    /// Notes that a tool call has ended that certainly changed nothing: it was over, as far as files go, when it began. Nobody
-    /// looks; what others changed meanwhile is found by the next one who does, and is not the call's.
-    pub fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
-        self.locked(&NoProgress)?.end_step_unchanged(which)
     }
 
     /// Saves the project before a tool call, unless that was done for it meanwhile, and notes that the call has

@@ -431,7 +431,7 @@ impl<'l> Ledger<'l> {
         }
         if let (true, Some(checkpoint)) = (calls.is_empty(), draft.checkpoint) {
             changes = match self.previous(checkpoint) {
-                Some(before) => self.between(&before, checkpoint, &[], names)?,
+                Some(before) => self.between(&before, checkpoint, None, names)?,
                 None => RowChanges::default(),
             };
         }
@@ -464,24 +464,25 @@ impl<'l> Ledger<'l> {
         let after = after.or_else(|| self.checkpoint(&step.after()?));
         let before = self.checkpoint(&step.before.checkpoint);
         let Some((before, after)) = before.zip(after) else { return Ok(None) };
-        self.between(&before, &after, &step.part.paths, names).map(Some)
+        self.between(&before, &after, Some(step), names).map(Some)
     }
 
     fn between(
         &self,
         before: &Checkpoint,
         after: &Checkpoint,
-        scope: &[RelPath],
+        step: Option<&Step>,
         names: bool,
     ) -> Result<RowChanges> {
+        let is_all = step.is_none_or(|step| step.part.paths.is_empty() && step.is_all_its());
         let is_next = || self.previous(after).is_some_and(|b| b.id == before.id);
-        let counted = after.changes.filter(|_| scope.is_empty() && is_next());
+        let counted = after.changes.filter(|_| is_all && is_next());
         if let Some((counted, deleted)) =
             counted.filter(|_| !names).and_then(|c| Some((c, c.deleted?)))
         {
             return Ok(RowChanges::counted(counted, deleted as usize));
         }
-        match self.compare(before, after, scope, counted) {
+        match self.compare(before, after, step, counted) {
             // What is damaged is named by the list beside its rows.
             Err(e) if e.kind() == ErrorKind::Damaged => Ok(RowChanges::default()),
             compared => compared,
@@ -492,13 +493,15 @@ impl<'l> Ledger<'l> {
         &self,
         before: &Checkpoint,
         after: &Checkpoint,
-        scope: &[RelPath],
+        step: Option<&Step>,
         counted: Option<ChangeCount>,
     ) -> Result<RowChanges> {
         let objects = &self.operation.store.objects;
         let side = StoreSide::new(objects);
         let ends = (Some((&side as _, before.tree)), Some((&side as _, after.tree)));
+        let scope = step.map_or(&[][..], |step| &step.part.paths);
         let mut changes = herma_diff::compare(ends.0, ends.1, scope)?;
+        changes.retain(|change| step.is_none_or(|step| step.may_have_changed(&change.path)));
         if may_be_foreign(&changes) {
             let mut foreign = Foreign::default();
             foreign.add_receipt(objects, before.extra);

@@ -82,6 +82,7 @@ mod engine {
     mod script;
     mod secret_content;
     mod session_changes;
+    mod shares;
     mod single_paths;
     mod special;
     mod step_failures;

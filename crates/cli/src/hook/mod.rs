@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use herma_agents::{Agent, Event, EventKind, Surroundings};
-use herma_fs::process::BootMoment;
 use herma_fs::process::background::{Half, silence, split};
 use herma_fs::process::stdin::TimedStdin;
+use herma_fs::process::{BootMoment, TempName};
 
 use crate::command_env::CommandEnv;
 use crate::commands::agents::hook::HookArgs;
@@ -51,6 +51,8 @@ pub(crate) struct HookCall {
     pub(crate) event: Event,
     /// When it said it.
     pub(crate) received: BootMoment,
+    /// The agent's process, where that can be told.
+    pub(crate) caller: Option<TempName>,
     /// Why the payload could not be used.
     pub(crate) problem: Option<String>,
 }
@@ -187,6 +189,7 @@ fn hear(
     Some(HookCall {
         event: incoming.event,
         received: received.clone(),
+        caller: TempName::of_caller(),
         problem: incoming.problem.map(|problem| problem.to_string()),
     })
 }
@@ -231,7 +234,8 @@ mod tests {
             let payload = format!("{{\"hook_event_name\":\"{event}\"}}");
             let (mut payload, around) = (payload.as_bytes(), Surroundings::default());
             let event = herma_agents::read(Agent::Claude, &around, &mut payload).event;
-            HookCall { event, received: BootMoment::now(), problem: None }.time_limit()
+            HookCall { event, received: BootMoment::now(), caller: None, problem: None }
+                .time_limit()
         };
         assert_eq!(limit("SessionStart"), Duration::ZERO);
         assert_eq!(limit("SessionEnd"), MAX_WAIT_AT_THE_END);

@@ -1,15 +1,18 @@
 //! What is saved and noted for each kind of event.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bstr::ByteSlice;
 use herma_agents::{Agent, Event, EventKind, ToolClass, ToolUse};
 use herma_core::engine::NoProgress;
-use herma_core::steps::{Step, StepStart};
+use herma_core::steps::{Answer, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
+use herma_fs::process::file_clock;
 use herma_shell::{Command, may_change};
+use herma_store::RelPath;
 
 use super::log::HookLog;
 use super::{HookCall, projects};
@@ -209,15 +212,15 @@ fn begin_call(
     }
     let is_part = event.sub_agent.is_some() || event.parent_session.is_some();
     let is_outer = |step: &Step| is_part && lets_others_work(event, step);
-    let begun = project.begin_call(
-        Call {
-            start: StepStart { also_in: others, ..start(env, project, event, tool) },
-            received: call.received.clone(),
-            repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
-            is_outer: &is_outer,
-        },
-        &NoProgress,
-    )?;
+    let start = StepStart { also_in: others, ..start(env, project, event, tool) };
+    let begins = Call {
+        repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
+        is_outer: &is_outer,
+        is_over: &|step, answered| is_over(event, step, answered),
+        owner: call.caller.clone(),
+        ..Call::new(start, call.received.clone())
+    };
+    let begun = project.begin_call(begins, &NoProgress)?;
     let (handle, number) = (begun.step.handle, begun.step.id());
     let saved = told(env, call, begun.saved.as_ref());
     if begun.repeated {
@@ -227,6 +230,17 @@ fn begin_call(
         project.note_late(handle)?;
     }
     Ok(format!("{saved}, step {number}"))
+}
+
+/// Is this open step over, since the same agent begins another call? Also told: was one that began later answered?
+fn is_over(event: &Event, step: &Step, answered: bool) -> bool {
+    let facts = &step.start.facts;
+    let is_same = facts.agent.as_deref() == Some(event.agent.word())
+        && facts.session == event.session
+        && step.start.sub_agent == event.sub_agent;
+    let tool = facts.tool.as_deref().unwrap_or_default();
+    let lets_work = event.agent.class_of(tool) == ToolClass::Agent;
+    is_same && event.session.is_some() && !lets_work && (answered || event.agent.runs_in_turn())
 }
 
 /// Is this open step the one in which an agent lets this one work?
@@ -246,16 +260,30 @@ fn start(env: &CommandEnv, project: &Project, event: &Event, tool: &ToolUse) -> 
             Err(_) => path.as_os_str().as_bytes().to_str_lossy().into_owned(),
         }
     };
+    let edits = tool.class == ToolClass::Edit && !tool.paths.is_empty();
+    let edited = |path: &PathBuf| {
+        edited(project, &base.as_ref().map_or_else(|| path.clone(), |base| base.join(path)))
+    };
     StepStart {
         facts: facts(env, event),
         call: event.call_key(),
         command: tool.command.clone(),
+        edits: edits.then(|| tool.paths.iter().flat_map(edited).collect()),
         paths: tool.paths.iter().map(shown).collect(),
         prompt: None,
         within: env.outer_step(project),
         sub_agent: event.sub_agent.clone(),
         also_in: Vec::new(),
     }
+}
+
+/// The files of a project that a tool edits which names this one: it may be a link to another.
+fn edited(project: &Project, named: &Path) -> Vec<RelPath> {
+    let real = herma_fs::dir::canonicalize(named).ok();
+    let both = [Some(named), real.as_deref()].into_iter().flatten();
+    let mut edited: Vec<RelPath> = both.filter_map(|path| project.rel_path(path).ok()).collect();
+    edited.dedup();
+    edited
 }
 
 /// The next call tells that the last one is over, where nothing else does.
@@ -281,6 +309,15 @@ fn only_reads(tool: &ToolUse) -> bool {
     tool.class == ToolClass::Shell && text.is_some_and(is_certain)
 }
 
+/// A tool that has answered may have done so earlier than its hook was started, by no more than this.
+const MAX_HOOK_START: Duration = Duration::from_secs(2);
+
+/// When a tool that took so long began at the earliest, by the clock of file times.
+fn began(call: &HookCall, took: Duration) -> Option<i64> {
+    let ago = call.received.elapsed() + took + MAX_HOOK_START;
+    Some(file_clock().saturating_sub(i64::try_from(ago.as_nanos()).ok()?))
+}
+
 fn end_call(
     env: &CommandEnv,
     project: &Project,
@@ -288,14 +325,14 @@ fn end_call(
     tool: &ToolUse,
 ) -> Result<String, Error> {
     let which = WhichStep::Call(call.event.call_key().unwrap_or_default());
-    let ended = if tool.in_background {
-        project.end_step_unknown(&which)
+    let answer = if tool.in_background {
+        Answer::GoesOn
     } else if only_reads(tool) {
-        project.end_step_unchanged(&which)
+        Answer::OnlyRead
     } else {
-        project.end_step(&which, &NoProgress)
+        Answer::Ran { since: tool.duration.and_then(|took| began(call, took)) }
     };
-    match ended {
+    match project.end_call(&which, answer, &NoProgress) {
         Ok(ended) => {
             let how = ended.step.end.word();
             if let Some(saved) = &ended.saved {

@@ -107,6 +107,7 @@ fn read_call(arguments: &Map<String, Value>) -> Option<HookCall> {
     let incoming = herma_agents::read(agent, &surroundings, &mut payload.as_bytes());
     Some(HookCall {
         event: incoming.event,
+        caller: None,
         received: BootMoment::now(),
         problem: incoming.problem.map(|problem| problem.to_string()),
     })

@@ -482,10 +482,60 @@ fn an_agent_of_an_agent_may_go_on_when_the_turn_ends() {
     agent.event("PostToolUse", &delete);
     let listed = steps(&project);
     let states: Vec<_> = listed.iter().map(|step| &step["state"]).collect();
-    assert_eq!(states, ["changed", "unknown"]);
+    // What the agent itself had begun is over, and nothing had changed by then.
+    assert_eq!(states, ["changed", "unchanged"]);
     agent.before("3", "Bash", &json!({"command": "make"}));
     agent.event("SessionEnd", &json!({"reason": "exit"}));
-    assert_eq!(steps(&project)[0]["state"], "unknown");
+    assert_eq!(steps(&project)[0]["state"], "unchanged");
+}
+
+/// An edit that a person refuses, or that fails, is told by no agent's hook: what comes after it is known all the same.
+#[test]
+fn a_refused_call_takes_nothing_from_the_steps_after_it() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    agent.before("1", "Write", &json!({"file_path": project.path().join("never.txt")}));
+    // While the agent asks for permission.
+    project.write("mine.txt", "a person's\n");
+    agent.before("2", "Bash", &json!({"command": "make"}));
+    project.write("made.txt", "made\n");
+    agent.after("2", "Bash", &json!({"command": "make"}));
+    agent.before("3", "Write", &json!({"file_path": project.path().join("new.txt")}));
+    project.write("new.txt", "new\n");
+    agent.after("3", "Write", &json!({"file_path": project.path().join("new.txt")}));
+    agent.event("Stop", &json!({}));
+    let blame = |path: &str| json(&project.run(["blame", path, "--json"]))["lines"][0].clone();
+    assert_eq!(blame("mine.txt")["author"], "hand", "{}", blame("mine.txt"));
+    for path in ["made.txt", "new.txt"] {
+        assert_eq!(blame(path)["author"], "step", "{}", blame(path));
+    }
+    project.run(["undo"]).success();
+    let left: Vec<bool> =
+        ["mine.txt", "made.txt", "new.txt"].map(|path| project.path().join(path).exists()).into();
+    assert_eq!(left, [true, false, false]);
+}
+
+/// What changed before a tool began, as its duration tells, is not the agent's.
+#[test]
+fn an_edit_by_hand_while_permission_is_asked_for_is_not_the_agents() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    let input = json!({"command": "make"});
+    agent.before("1", "Bash", &input);
+    project.write("mine.txt", "a person's\n");
+    std::thread::sleep(Duration::from_millis(4200));
+    project.write("made.txt", "made\n");
+    let ran =
+        json!({"tool_name": "Bash", "tool_input": input, "tool_use_id": "1", "duration_ms": 5});
+    agent.event("PostToolUse", &ran);
+    agent.event("Stop", &json!({}));
+    project.run(["undo"]).success();
+    let left = ["mine.txt", "made.txt"].map(|path| project.path().join(path).exists());
+    assert_eq!(left, [true, false]);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 use crate::engine::Project;
 use crate::engine::operation::Operation;
 use herma_fs::Dir;
-use herma_fs::process::BootMoment;
+use herma_fs::process::{BootMoment, TempName};
 use herma_fs::publish::{Durability, write_file};
 use herma_store::ObjectId;
 use herma_worktree::held::Holding;
@@ -36,6 +36,25 @@ pub struct Call<'a> {
     pub repeats_within: Option<i64>,
     /// Is the call part of this open step? The newest one that is counts.
     pub is_outer: &'a dyn Fn(&Step) -> bool,
+    /// Is this open step of the same agent over, since that begins another call? Also told: was one that began after the step
+    /// answered by now?
+    pub is_over: &'a dyn Fn(&Step, bool) -> bool,
+    /// The agent's process: once it is gone, so is the call.
+    pub owner: Option<TempName>,
+}
+
+impl Call<'_> {
+    /// A call of which an agent tells once, and that is part of no other and ends none.
+    pub fn new(start: StepStart, received: BootMoment) -> Self {
+        Self {
+            start,
+            received,
+            repeats_within: None,
+            is_outer: &|_| false,
+            is_over: &|_, _| false,
+            owner: None,
+        }
+    }
 }
 
 /// A tool call that has begun.
@@ -68,12 +87,39 @@ impl Operation<'_> {
             self.end_unknown(&mut log, step)?;
             open.remove(place);
         }
+        self.give_up_over(&mut log, &mut open, call.is_over, (&before, saved.as_ref()))?;
         if start.within.is_none() {
             let outer = open.iter().rev().find(|step| (call.is_outer)(step));
             start.within = outer.map(|step| step.handle);
         }
-        let (step, _) = self.note_begun(&mut log, &open, StepKind::Tool, start, &before)?;
+        let (step, _) =
+            self.note_begun(&mut log, &open, StepKind::Tool, start, &before, call.owner)?;
         Ok(BegunCall { step, saved, repeated: false })
+    }
+
+    /// Ends the open steps that are over although nobody said so: an agent that begins a call has the answers of those before it.
+    fn give_up_over(
+        &self,
+        log: &mut StepLog,
+        open: &mut Vec<Step>,
+        is_over: &dyn Fn(&Step, bool) -> bool,
+        (look, saved): (&Checkpoint, Option<&Saved>),
+    ) -> Result<()> {
+        if open.is_empty() {
+            return Ok(());
+        }
+        let recent: Vec<Step> = log.recent().collect::<Result<_>>()?;
+        let is_answered = |step: &Step| {
+            let later = recent.iter().take_while(|later| later.handle > step.handle);
+            let mut answered = later.filter(|later| later.after().is_some());
+            answered.any(|later| is_same_conversation(later, step))
+        };
+        let (over, rest) = std::mem::take(open)
+            .into_iter()
+            .partition(|step| step.kind == StepKind::Tool && is_over(step, is_answered(step)));
+        *open = rest;
+        let over: Vec<Step> = over;
+        over.into_iter().try_for_each(|step| self.end_at_a_look(log, step, look, saved).map(drop))
     }
 
     pub(crate) fn save_since(
@@ -142,6 +188,14 @@ impl Operation<'_> {
         let checkpoint = history.checkpoint(newest, &self.store)?;
         Ok((!checkpoint.receipt_damaged).then_some(checkpoint))
     }
+}
+
+/// Are these two calls of one agent, and not one of an agent of it?
+fn is_same_conversation(one: &Step, other: &Step) -> bool {
+    let of = |step: &Step| {
+        (step.start.facts.session.clone(), step.start.sub_agent.clone(), step.start.within)
+    };
+    of(one) == of(other)
 }
 
 /// Is this open step the call that is told of? The same id for other words is another call.

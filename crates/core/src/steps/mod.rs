@@ -14,8 +14,10 @@ pub(crate) mod list;
 mod numbering;
 pub(crate) mod passed_over;
 pub(crate) mod recording;
+mod share;
 
 pub use choose::{StepChoice, TurnChoice};
+pub use share::Answer;
 
 pub use crate::records::step::marks::Turn;
 pub use crate::records::step::{

@@ -26,6 +26,7 @@ use crate::records::undo::Move;
 use crate::restore::arrival::Arrived;
 use crate::save::publish::Way;
 use crate::save::{SaveOptions, Saved};
+use crate::steps::share::Answer;
 use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
 
@@ -59,7 +60,9 @@ impl Operation<'_> {
         let open = self.give_up_abandoned(&mut log)?;
         let holding = self.holding_steps(&open);
         let saved = self.save_and_note(&options, holding)?;
-        let (step, beside) = self.note_begun(&mut log, &open, kind, start, &saved.checkpoint)?;
+        let owner = (kind == StepKind::Run).then(TempName::next);
+        let (step, beside) =
+            self.note_begun(&mut log, &open, kind, start, &saved.checkpoint, owner)?;
         Ok(BegunStep { step, saved, beside })
     }
 
@@ -82,6 +85,7 @@ impl Operation<'_> {
         kind: StepKind,
         mut start: StepStart,
         before: &Checkpoint,
+        owner: Option<TempName>,
     ) -> Result<(Step, Vec<StepId>)> {
         let handle = log.next_handle();
         start.within = outer_step(log, &start)?;
@@ -90,7 +94,7 @@ impl Operation<'_> {
             kind,
             before: Moment { checkpoint: before.id, place: before.place, next_step: handle },
             started: self.clock().now().seconds,
-            owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
+            owner: owner.map(|owner| owner.to_string()),
             watched: self.sight_outside(),
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start,
@@ -105,10 +109,20 @@ impl Operation<'_> {
         Ok((step, beside))
     }
 
-    pub(crate) fn end_step(&self, which: &WhichStep) -> Result<EndedStep> {
+    pub(crate) fn end_call(&self, which: &WhichStep, answer: Answer) -> Result<EndedStep> {
+        match answer {
+            Answer::Ran { since } => self.end_step(which, since),
+            Answer::OnlyRead => self.end_step_unchanged(which),
+            Answer::GoesOn => self.end_step_unknown(which),
+        }
+    }
+
+    /// Ends a step in what is there now. The tool ran since then, if that is known.
+    pub(crate) fn end_step(&self, which: &WhichStep, since: Option<i64>) -> Result<EndedStep> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         let mut step = find_open(&log, which)?;
+        step.inferred = false;
         let options = SaveOptions {
             reason: reason("after", &step.start).into(),
             facts: step.start.facts.clone(),
@@ -125,9 +139,12 @@ impl Operation<'_> {
             }
         };
         let after = &saved.checkpoint;
-        let before = &step.before.checkpoint;
-        let is_changed = after.id != *before
-            && self.state_of_checkpoint(before) != Some((after.tree, after.modes));
+        let is_other = after.id != step.before.checkpoint;
+        let before = is_other.then(|| self.state_of_checkpoint(&step.before.checkpoint)).flatten();
+        let is_changed = is_other && before != Some((after.tree, after.modes));
+        if let Some((before, _)) = before.filter(|_| is_changed) {
+            self.note_share(&mut step, [before, after.tree], since)?;
+        }
         step.outside = self.outside_of(&step, &saved.receipt.summary, is_changed)?;
         if is_changed || !step.outside.is_empty() {
             saved = self.as_own(saved, &options)?;
@@ -158,7 +175,7 @@ impl Operation<'_> {
         Ok(EndedStep { step, saved: None })
     }
 
-    pub(crate) fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
+    fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
         let end = StepEnd::Unchanged(Moment { next_step: step.handle + 1, ..step.before });
@@ -213,7 +230,7 @@ impl Operation<'_> {
     /// Notes that the turn of a session is over, and all that was open in it; if `only_own`, but not what agents of the agent do.
     pub(crate) fn end_turn(&self, session: &str, only_own: bool) -> Result<Option<Turn>> {
         let state = self.state_dir()?;
-        self.give_up_open(session, only_own)?;
+        self.give_up_after_a_look(session, only_own)?;
         let mut marks = Marks::read(&state)?;
         let turn = marks.end(session);
         if turn.is_some() {
@@ -229,17 +246,54 @@ impl Operation<'_> {
 
     fn give_up_open(&self, session: &str, only_own: bool) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
-        let session = Some(cut_name(session));
-        for step in open_steps(&log)? {
-            let is_its = step.start.facts.session == session;
-            if is_its
-                && step.kind == StepKind::Tool
-                && !(only_own && step.start.sub_agent.is_some())
-            {
-                self.end_unknown(&mut log, step)?;
-            }
+        for step in open_of(&log, session, only_own)? {
+            self.end_unknown(&mut log, step)?;
         }
         Ok(())
+    }
+
+    /// The same in what is there now: what changes from here on is nobody's of them.
+    fn give_up_after_a_look(&self, session: &str, only_own: bool) -> Result<()> {
+        let mut log = StepLog::open(&self.state_dir()?)?;
+        let mut open = open_of(&log, session, only_own)?;
+        if let Some(step) = open.last() {
+            let facts = step.start.facts.clone();
+            let reason = reason("after", &step.start).into();
+            let options = SaveOptions { reason, facts, ..SaveOptions::default() };
+            let holding = self.holding_steps(&open);
+            // They are over all the same.
+            if let Ok(saved) = self.save_and_note(&options, holding) {
+                for step in open.drain(..) {
+                    self.end_at_a_look(&mut log, step, &saved.checkpoint, Some(&saved))?;
+                }
+            }
+        }
+        open.into_iter().try_for_each(|step| self.end_unknown(&mut log, step).map(drop))
+    }
+
+    /// Ends a step that was over when somebody looked, though nobody said so. Where nothing had changed by then, it changed nothing.
+    pub(crate) fn end_at_a_look(
+        &self,
+        log: &mut StepLog,
+        mut step: Step,
+        look: &Checkpoint,
+        saved: Option<&Saved>,
+    ) -> Result<Step> {
+        step.inferred = true;
+        let next_step = log.next_handle();
+        let is_same = look.id == step.before.checkpoint
+            || self.state_of_checkpoint(&step.before.checkpoint) == Some((look.tree, look.modes));
+        if let Some(saved) = saved.filter(|_| is_same) {
+            let outside = self.outside_of(&step, &saved.receipt.summary, false)?;
+            if outside.is_empty() {
+                step.outside.unseen = step.watched.unseen();
+                let end = StepEnd::Unchanged(Moment { next_step, ..step.before });
+                return self.write_end(log, step, end);
+            }
+        }
+        // It ended before what was seen there at the latest.
+        let moment = Moment { checkpoint: look.id, place: look.place - 1, next_step };
+        self.write_end(log, step, StepEnd::Unknown(moment))
     }
 
     /// All steps that are remembered, oldest first.
@@ -448,6 +502,18 @@ pub(crate) fn open_steps(log: &StepLog) -> Result<Vec<Step>> {
     Ok(open)
 }
 
+/// The calls of a session that are under way; if `only_own`, but not those of agents of the agent.
+fn open_of(log: &StepLog, session: &str, only_own: bool) -> Result<Vec<Step>> {
+    let session = Some(cut_name(session));
+    let mut open = open_steps(log)?;
+    open.retain(|step| {
+        step.start.facts.session == session
+            && step.kind == StepKind::Tool
+            && !(only_own && step.start.sub_agent.is_some())
+    });
+    Ok(open)
+}
+
 /// The step that a new one is part of, if that is still under way. What was started during a step and
 /// outlives it says that it is part of it for ever after.
 fn outer_step(log: &StepLog, start: &StepStart) -> Result<Option<i64>> {
@@ -472,22 +538,40 @@ fn is_within(log: &StepLog, step: &Step, outer: i64) -> bool {
     false
 }
 
+/// The newest call of this name that is under way, or else one of which it was only inferred that it was over: the agent knows better.
+fn told_of(log: &StepLog, call: Option<&str>) -> Result<Option<Step>> {
+    let mut over = None;
+    for step in log.recent() {
+        let step = step?;
+        if step.start.call.as_deref() != call {
+            continue;
+        }
+        if step.is_open() {
+            return Ok(Some(step));
+        }
+        over = over.or(Some(step).filter(is_inferred));
+    }
+    Ok(over)
+}
+
 fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step> {
     let found = match which {
         WhichStep::Id(StepId::Handle(handle)) => log.step(*handle)?,
         WhichStep::Id(id) => log.newest(|step| step.is(*id))?,
         WhichStep::Call(call) => {
             let wanted = StepStart { call: Some(call.clone()), ..StepStart::default() }.cut();
-            log.newest(|step| step.is_open() && step.start.call == wanted.call)?
+            told_of(log, wanted.call.as_deref())?
         }
     };
-    match found {
-        None => Err(Error::NoSuchStep(which.clone())),
-        Some(step) if !step.is_open() => Err(Error::StepIsOver(match which {
-            // By now it may have a number.
-            WhichStep::Id(asked) => *asked,
-            WhichStep::Call(_) => step.id(),
-        })),
-        Some(step) => Ok(step),
+    match (found, which) {
+        (None, _) => Err(Error::NoSuchStep(which.clone())),
+        // By now it may have a number.
+        (Some(step), WhichStep::Id(asked)) if !step.is_open() => Err(Error::StepIsOver(*asked)),
+        (Some(step), _) => Ok(step),
     }
+}
+
+/// Was it only inferred that a step was over?
+fn is_inferred(step: &Step) -> bool {
+    step.inferred || matches!(step.end, StepEnd::Unknown(_))
 }

@@ -9,6 +9,7 @@ pub(crate) mod file_history;
 pub(crate) mod labels;
 pub(crate) mod partition;
 pub(crate) mod session_changes;
+mod shares;
 pub(crate) mod states;
 pub(crate) mod versions;
 
@@ -22,7 +23,7 @@ use herma_diff::{DiffError, Pending, StoreSide};
 use herma_reversal as reversal;
 use herma_reversal::{Conflicts, Request, Reversed, Run, StateView};
 use herma_store::error::StoreError;
-use herma_store::object::{Kind, Object, id_of};
+use herma_store::object::{EntryMode, Kind, Object, id_of};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
 use herma_worktree::present::{Present, StateIds};
@@ -127,13 +128,14 @@ impl Operation<'_> {
         let checkpoints = history.readable(&self.store)?;
         let steps = self.steps_for(history, choice)?;
         let made = Made::default();
-        let line = Timeline::new(&checkpoints, &steps, present, &|step, before, after| {
+        let mut line = Timeline::new(&checkpoints, &steps, present, &|step, before, after| {
             if step.part == RestoreOptions::default() {
                 return Some((after.tree, after.modes));
             }
             // Where it led cannot be told any more: its two ends count as gone.
             self.after_part(&step.part, before, after, &made).ok()
         });
+        self.divide(&mut line, &steps, &made)?;
         Ok(Story { line, steps, checkpoints, made })
     }
 
@@ -247,5 +249,14 @@ impl Ground<'_> {
             foreign.take_out(&mut changes);
         }
         Ok(changes.into_iter().map(|change| change.path).collect())
+    }
+}
+
+/// The full mode of a file in the state with these modes.
+fn full_mode(modes: &Modes, path: &RelPath, mode: EntryMode) -> u32 {
+    match mode {
+        EntryMode::File => modes.file(path, /*executable*/ false),
+        EntryMode::Executable => modes.file(path, /*executable*/ true),
+        EntryMode::Symlink | EntryMode::Nested | EntryMode::Directory => 0,
     }
 }

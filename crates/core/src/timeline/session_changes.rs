@@ -12,7 +12,7 @@ use herma_diff::{Change, StoreSide};
 use herma_reversal as reversal;
 use herma_reversal::{Content, Decided, Outcome, Reversed, Run, StateView};
 use herma_store::error::StoreError;
-use herma_store::object::{EntryMode, Kind};
+use herma_store::object::Kind;
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::modes::Modes;
@@ -25,7 +25,7 @@ use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
 use crate::timeline::partition::Sorted;
 use crate::timeline::states::Belongs;
-use crate::timeline::{Ground, StateParts, Story};
+use crate::timeline::{Ground, StateParts, Story, full_mode};
 
 /// What chosen steps changed.
 pub struct SessionChanges {
@@ -215,14 +215,6 @@ fn before_touched(first: &StateView<'_>, runs: &[Run<'_>], scope: &[RelPath]) ->
         }
     }
     Ok(before)
-}
-
-fn full_mode(modes: &Modes, path: &RelPath, mode: EntryMode) -> u32 {
-    match mode {
-        EntryMode::File => modes.file(path, /*executable*/ false),
-        EntryMode::Executable => modes.file(path, /*executable*/ true),
-        EntryMode::Symlink | EntryMode::Nested | EntryMode::Directory => 0,
-    }
 }
 
 fn changes_between(

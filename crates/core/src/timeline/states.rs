@@ -46,12 +46,13 @@ pub(crate) struct Timeline {
     covers: Vec<Vec<Cover>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cover {
-    step: i64,
-    id: StepId,
+/// A step that was under way during a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cover {
+    pub(crate) step: i64,
+    pub(crate) id: StepId,
     /// Was the step under way during all of the stretch, and does it end where it says?
-    certain: bool,
+    pub(crate) certain: bool,
 }
 
 /// The state after a restore of some paths only, which no checkpoint holds.
@@ -187,6 +188,23 @@ impl Timeline {
         };
         let found = self.points.iter().position(late);
         found.unwrap_or(self.points.len() - 1)
+    }
+
+    /// Who was under way during a stretch.
+    pub(crate) fn covers(&self, stretch: usize) -> &[Cover] {
+        &self.covers[stretch]
+    }
+
+    /// Makes several stretches of one: where each ends, and who led there. None is as it was.
+    pub(crate) fn divide(&mut self, stretch: usize, parts: &[(StateIds, Vec<Cover>)]) {
+        let Some(((_, last), others)) = parts.split_last() else { return };
+        let from = self.points[stretch].clone();
+        let between = others.iter().map(|(state, _)| Point { state: *state, ..from.clone() });
+        let to = self.points.split_off(stretch + 1);
+        self.points.extend(between);
+        self.points.extend(to);
+        let covers = others.iter().map(|(_, covers)| covers.clone()).chain([last.clone()]);
+        self.covers.splice(stretch..=stretch, covers);
     }
 
     /// How many stretches there are. Stretch `n` leads from point `n` to point `n + 1`.

@@ -271,8 +271,6 @@ fn newest(step: &Step, now: i64) -> Newest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::Version;
-    use crate::records::step::outside::{Outside, Sighting};
     use crate::records::step::{Moment, StepEnd, StepStart};
     use crate::types::checkpoint::Facts;
 
@@ -344,23 +342,15 @@ mod tests {
             _ => StepEnd::Changed(at(handle + 1)),
         };
         Step {
-            version: Version,
             handle,
             number: (!matches!(did, Open(..) | Idle(_))).then_some(handle as u64 + 1),
             kind,
             start: StepStart { facts, within, ..StepStart::default() },
             before: at(handle),
             end,
-            part: RestoreOptions::default(),
             started: if let Open(_, began) = did { *began } else { NOW },
-            ended: None,
-            owner: None,
-            late: false,
-            watched: Sighting::default(),
-            outside: Outside::default(),
-            moves_before: None,
             undid,
-            rules: None,
+            ..Step::default()
         }
     }
 

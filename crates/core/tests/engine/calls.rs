@@ -33,7 +33,7 @@ impl TestProject {
         repeats_within: Option<i64>,
         is_outer: &dyn Fn(&Step) -> bool,
     ) -> BegunCall {
-        let call = Call { start, received: received.clone(), repeats_within, is_outer };
+        let call = Call { repeats_within, is_outer, ..Call::new(start, received.clone()) };
         self.project().begin_call(call, &NoProgress).unwrap()
     }
 

@@ -370,16 +370,12 @@ fn a_changed_size_limit_judges_files_anew() {
 
 /// What hooks tell of a call of this session.
 fn call(p: &TestProject, session: &str, id: &str) -> (StepId, bool) {
-    let call = Call {
-        start: StepStart {
-            facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
-            call: Some(id.to_owned()),
-            ..StepStart::default()
-        },
-        received: BootMoment::now(),
-        repeats_within: None,
-        is_outer: &|_| false,
+    let start = StepStart {
+        facts: Facts { session: Some(session.to_owned()), ..Facts::default() },
+        call: Some(id.to_owned()),
+        ..StepStart::default()
     };
+    let call = Call::new(start, BootMoment::now());
     let begun = p.project().begin_call(call, &NoProgress).unwrap();
     (begun.step.id(), begun.repeated)
 }
@@ -432,12 +428,7 @@ fn a_look_from_before_an_interrupted_restore_is_not_shared() {
     call(&p, "s-1", "call-1");
     interrupt(&p);
     p.write("a.txt", "left by the restore\n");
-    let call = Call {
-        start: StepStart::default(),
-        received: waiting,
-        repeats_within: None,
-        is_outer: &|_| false,
-    };
+    let call = Call::new(StepStart::default(), waiting);
     let begun = p.project().begin_call(call, &NoProgress).unwrap();
     assert!(begun.saved.is_some_and(|saved| saved.is_new));
 }

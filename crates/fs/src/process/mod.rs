@@ -50,6 +50,21 @@ impl TempName {
         }
     }
 
+    /// The program that had this process started, past the shells in between that only run its command line, as the owner of
+    /// something. `None` where the system does not tell.
+    pub fn of_caller() -> Option<Self> {
+        let mut above = status(std::process::id())?.parent;
+        for _ in 0..MAX_SHELLS {
+            let found = status(above)?;
+            if !is_shell(&found.name) {
+                let (pid, started) = (above, found.started);
+                return (pid > 1).then(|| Self { pid, started, ..Self::next() });
+            }
+            above = found.parent;
+        }
+        None
+    }
+
     /// Reads a name back; `None` if it is not one of ours.
     pub fn parse(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?;
@@ -108,6 +123,18 @@ impl fmt::Display for TempName {
             self.boot, self.namespace, self.pid, self.started, self.serial
         )
     }
+}
+
+/// So many shells may lie between an agent and the program it calls.
+const MAX_SHELLS: usize = 8;
+
+/// Is it a program that runs others and ends with them?
+fn is_shell(name: &[u8]) -> bool {
+    const SHELLS: [&str; 13] = [
+        "sh", "ash", "bash", "busybox", "dash", "env", "fish", "ksh", "mksh", "nice", "setsid",
+        "timeout", "zsh",
+    ];
+    SHELLS.iter().any(|shell| shell.as_bytes() == name)
 }
 
 /// What a name has for its boot where the system does not say which one it is.
@@ -199,11 +226,33 @@ fn read_start_time(pid: u32) -> Started {
         }
         Err(_) => return Started::Unknown,
     };
-    // The command name, in parentheses, may hold anything; the fields follow the last one.
-    let after = stat.iter().rposition(|b| *b == b')').map(|at| at + 2);
-    let fields = after.and_then(|after| std::str::from_utf8(stat.get(after..)?).ok());
-    let started = fields.and_then(|fields| fields.split(' ').nth(19)?.parse().ok());
-    started.map_or(Started::Unknown, Started::At)
+    Status::parse(&stat).map_or(Started::Unknown, |status| Started::At(status.started))
+}
+
+/// What the system says of a process.
+struct Status {
+    name: Vec<u8>,
+    parent: u32,
+    started: u64,
+}
+
+impl Status {
+    /// Reads `/proc/PID/stat`.
+    fn parse(stat: &[u8]) -> Option<Self> {
+        // The command name, in parentheses, may hold anything; the fields follow the last one.
+        let (begin, end) =
+            (stat.iter().position(|b| *b == b'(')?, stat.iter().rposition(|b| *b == b')')?);
+        let fields = std::str::from_utf8(stat.get(end + 2..)?).ok()?;
+        let mut fields = fields.split(' ').skip(1);
+        let parent = fields.next()?.parse().ok()?;
+        let started = fields.nth(17)?.parse().ok()?;
+        Some(Self { name: stat.get(begin + 1..end)?.to_vec(), parent, started })
+    }
+}
+
+/// The status of a process, where the system tells.
+fn status(pid: u32) -> Option<Status> {
+    Status::parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -339,6 +388,17 @@ pub fn file_clock() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_caller_is_found_behind_shells() {
+        let stat = b"71 (a) b) S 12 71 71 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 9876 1 1 1";
+        let status = Status::parse(stat).unwrap();
+        assert_eq!((&status.name[..], status.parent, status.started), (&b"a) b"[..], 12, 9876));
+        assert!(is_shell(b"bash") && !is_shell(b"bashful") && !is_shell(b"node"));
+        let caller = TempName::of_caller().expect("a test is started by something");
+        assert!(caller.pid() != std::process::id() && caller.owner_lives());
+    }
 
     #[test]
     #[cfg(target_os = "linux")]

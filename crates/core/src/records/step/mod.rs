@@ -78,6 +78,9 @@ pub struct StepStart {
     pub command: Option<String>,
     /// The files the tool names, for tools that name some: labels, which may lie outside the project.
     pub paths: Vec<String>,
+    /// The files that the tool says it edits, and nothing else; `None` for tools that may change anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edits: Option<Vec<RelPath>>,
     /// The beginning of the prompt that led to it.
     pub prompt: Option<String>,
     /// The step that this one is part of.
@@ -188,6 +191,15 @@ pub struct Step {
     pub ended: Option<i64>,
     /// The process that is going to end it, if it is known.
     pub owner: Option<String>,
+    /// What changed while it was under way and is certainly not its doing, beside what it does not edit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_its: Vec<RelPath>,
+    /// What changed while it was under way without anybody being able to tell whether it did that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unclear: Vec<RelPath>,
+    /// Did nobody say that it had ended, and somebody looked when it was over at the latest?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) inferred: bool,
     /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
     #[serde(default)]
     pub late: bool,
@@ -344,6 +356,22 @@ impl Step {
         self.outside.were_there().chain(watched)
     }
 
+    /// May it have changed this, as far as anybody knows?
+    pub(crate) fn may_have_changed(&self, path: &RelPath) -> bool {
+        self.start.edits.as_deref().is_none_or(|edits| is_within(path, edits))
+            && !is_within(path, &self.not_its)
+    }
+
+    /// Is it unclear whether this is its doing?
+    pub(crate) fn is_unclear(&self, path: &RelPath) -> bool {
+        is_within(path, &self.unclear)
+    }
+
+    /// Is all that changed while it was under way its own, if nobody else was?
+    pub(crate) fn is_all_its(&self) -> bool {
+        self.not_its.is_empty() && self.unclear.is_empty()
+    }
+
     /// Has nobody ended it?
     pub fn is_open(&self) -> bool {
         self.end == StepEnd::Open
@@ -370,6 +398,10 @@ impl Step {
             StepEnd::Open | StepEnd::Unknown(_) => None,
         }
     }
+}
+
+fn is_within(path: &RelPath, roots: &[RelPath]) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
 }
 
 /// What a step changed that no checkpoint holds.

@@ -7,6 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use herma_store::RelPath;
+
 use super::{Step, StepStart};
 use crate::records;
 
@@ -16,6 +18,8 @@ const MAX_NAME: usize = 300;
 const MAX_PROMPT: usize = 300;
 const MAX_COMMAND: usize = 2000;
 const MAX_PATHS: usize = 50;
+/// A tool that edits more than so many bytes of paths counts as one that may change anything.
+const MAX_EDITS: usize = 64 << 10;
 /// No record is larger.
 pub(crate) const MAX_RECORD: u64 = 1 << 18;
 
@@ -40,6 +44,8 @@ impl StepStart {
                 excerpt(path, MAX_COMMAND);
             }
         }
+        let bytes = |paths: &Vec<RelPath>| paths.iter().map(|path| path.as_bytes().len()).sum();
+        self.edits = self.edits.filter(|edits| MAX_EDITS > bytes(edits));
         self
     }
 }
@@ -89,7 +95,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use herma_store::{ObjectId, RelPath};
+    use herma_store::ObjectId;
     use herma_worktree::reason::Reason;
 
     use super::*;
@@ -119,6 +125,7 @@ pub(crate) mod tests {
                 call: Some("toolu_1".into()),
                 command: Some("sed -i s/a/b/ \u{1b}[31m *".into()),
                 paths: vec!["src/a.rs".into()],
+                edits: Some(vec![RelPath::new(b"src/\xfe".to_vec()).unwrap()]),
                 prompt: Some("make it ünique".into()),
                 within: Some(2),
                 sub_agent: Some("agent-7".into()),
@@ -133,6 +140,9 @@ pub(crate) mod tests {
             started: 1,
             ended: Some(2),
             owner: Some("tmp-0-0-0-0-0".into()),
+            not_its: vec![RelPath::new("by/hand").unwrap()],
+            unclear: vec![RelPath::root()],
+            inferred: true,
             late: true,
             moves_before: Some(3),
             undid: Some(Undid {

@@ -1,0 +1,230 @@
+//! Whose a change is, where more is known than who was under way: what a tool edits, when it began, and that it must be over.
+
+use herma_core::engine::NoProgress;
+use herma_core::steps::{Answer, Step, StepChoice, StepEnd, StepId, StepStart};
+use herma_core::types::checkpoint::Facts;
+use herma_core::{Call, WhichStep};
+use herma_fs::process::{BootMoment, TempName, file_clock};
+
+use super::authorship::rel;
+use super::project::TestProject;
+use super::steps::of_steps;
+
+const SECOND: i64 = 1_000_000_000;
+
+fn start(call: &str, edits: Option<&[&str]>) -> StepStart {
+    let facts = Facts {
+        agent: Some("claude".to_owned()),
+        session: Some("s".to_owned()),
+        turn: Some("t".to_owned()),
+        tool: Some("tool".to_owned()),
+        ..Facts::default()
+    };
+    let edits = edits.map(|paths| paths.iter().map(|path| rel(path)).collect());
+    StepStart { facts, call: Some(call.to_owned()), edits, ..StepStart::default() }
+}
+
+impl TestProject {
+    fn edits(&self, call: &str, paths: &[&str]) {
+        self.told(Call::new(start(call, Some(paths)), BootMoment::now()));
+    }
+
+    fn runs(&self, call: &str) {
+        self.told(Call::new(start(call, None), BootMoment::now()));
+    }
+
+    fn told(&self, call: Call<'_>) -> Step {
+        self.project().begin_call(call, &NoProgress).unwrap().step
+    }
+
+    fn answers(&self, call: &str) -> String {
+        self.answers_with(call, Answer::Ran { since: None }).id().to_string()
+    }
+
+    fn answers_with(&self, call: &str, answer: Answer) -> Step {
+        let which = WhichStep::Call(call.to_owned());
+        self.project().end_call(&which, answer, &NoProgress).unwrap().step
+    }
+
+    /// Another call of an agent that begins one when it has all answers.
+    fn goes_on_with(&self, call: &str) {
+        let is_over = |_: &Step, _: bool| true;
+        let call = Call::new(start(call, None), BootMoment::now());
+        self.told(Call { is_over: &is_over, ..call });
+    }
+
+    fn called_by(&self, call: &str) -> Step {
+        let steps = self.project().steps(&StepChoice::default()).unwrap();
+        let mut steps = steps.into_iter().map(|listed| listed.step);
+        steps.find(|step| step.start.call.as_deref() == Some(call)).unwrap()
+    }
+}
+
+fn number(text: &str) -> StepId {
+    StepId::Number(text.parse().unwrap())
+}
+
+#[test]
+fn a_tool_that_edits_files_did_nothing_to_others() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    p.write("b", "b\n");
+    p.save("before");
+    p.edits("1", &["a"]);
+    p.write("a", "a\nagent\n");
+    p.write("b", "b\nperson\n");
+    p.write("new", "person\n");
+    let step = p.answers("1");
+    p.expect("a", &[("a\n", "-"), ("agent\n", &step)]);
+    p.expect("b", &[("b\n", "-"), ("person\n", "hand")]);
+    p.expect("new", &[("person\n", "hand")]);
+    p.undo_steps(&of_steps(&[number(&step)]));
+    assert_eq!((p.read("a"), p.read("b")), ("a\n".into(), "b\nperson\n".into()));
+    assert!(p.exists("new"), "what a person made stays");
+}
+
+#[test]
+fn two_edits_at_once_have_each_what_it_names() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    p.write("b", "b\n");
+    p.save("before");
+    p.edits("1", &["a"]);
+    p.edits("2", &["b"]);
+    p.write("a", "one\n");
+    p.write("b", "two\n");
+    let (one, two) = (p.answers("1"), p.answers("2"));
+    assert_ne!(one, two);
+    p.expect("a", &[("one\n", &one)]);
+    p.expect("b", &[("two\n", &two)]);
+    p.undo_steps(&of_steps(&[number(&one)]));
+    assert_eq!((p.read("a"), p.read("b")), ("a\n".into(), "two\n".into()));
+}
+
+#[test]
+fn a_command_beside_an_edit_may_have_changed_both_and_did_the_rest() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    p.write("b", "b\n");
+    p.save("before");
+    p.edits("1", &["a"]);
+    p.runs("2");
+    p.write("a", "one\n");
+    p.write("b", "two\n");
+    let (one, two) = (p.answers("1"), p.answers("2"));
+    p.expect("a", &[("one\n", &format!("?[{one}, {two}]"))]);
+    p.expect("b", &[("two\n", &two)]);
+    p.undo_steps(&of_steps(&[number(&two)]));
+    assert_eq!((p.read("a"), p.read("b")), ("one\n".into(), "b\n".into()));
+}
+
+#[test]
+fn a_call_is_over_when_its_agent_begins_another() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    p.runs("lost");
+    p.write("f", "old\nnobody knows\n");
+    p.goes_on_with("next");
+    p.write("g", "next\n");
+    let next = p.answers("next");
+    let lost = p.called_by("lost").id();
+    p.expect("f", &[("old\n", "-"), ("nobody knows\n", &format!("?[{lost}]"))]);
+    p.expect("g", &[("next\n", &next)]);
+    p.undo_steps(&of_steps(&[number(&next)]));
+    assert!(!p.exists("g"), "a step beside which nobody was can be undone");
+    // It was inferred, and the agent knows better.
+    p.write("h", "lost\n");
+    let late = p.answers("lost");
+    assert_eq!(p.called_by("lost").id().to_string(), late);
+    assert!(matches!(p.called_by("lost").end, StepEnd::Changed(_)));
+}
+
+#[test]
+fn a_call_that_left_everything_as_it_was_when_it_must_have_been_over_changed_nothing() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    p.edits("refused", &["f"]);
+    p.goes_on_with("next");
+    p.write("f", "next\n");
+    let next = p.answers("next");
+    assert!(p.called_by("refused").is_idle());
+    p.expect("f", &[("next\n", &next)]);
+    p.runs("refused too");
+    p.project().end_turn("s").unwrap();
+    p.write("f", "person\n");
+    p.save("later");
+    assert!(p.called_by("refused too").is_idle());
+    p.expect("f", &[("person\n", "hand")]);
+}
+
+#[test]
+fn what_changes_after_the_end_of_a_prompt_is_no_call_of_it() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    p.runs("lost");
+    p.write("g", "in it\n");
+    p.project().end_turn("s").unwrap();
+    p.write("f", "person\n");
+    p.save("later");
+    let lost = p.called_by("lost").id();
+    p.expect("g", &[("in it\n", &format!("?[{lost}]"))]);
+    p.expect("f", &[("person\n", "hand")]);
+}
+
+#[test]
+fn an_edit_that_was_not_answered_reaches_no_further_than_its_file() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    p.write("g", "old\n");
+    p.edits("lost", &["f"]);
+    p.write("f", "somebody\n");
+    p.write("g", "person\n");
+    p.goes_on_with("next");
+    p.answers("next");
+    let lost = p.called_by("lost").id();
+    p.expect("f", &[("somebody\n", &format!("?[{lost}]"))]);
+    p.expect("g", &[("person\n", "hand")]);
+}
+
+#[test]
+fn what_changed_before_a_tool_began_a_person_did() {
+    let p = TestProject::new();
+    for path in ["edited", "d/kept", "d/gone", "e/gone", "made by tool"] {
+        p.write(path, "old\n");
+    }
+    p.save("before");
+    p.runs("1");
+    p.write("edited", "person\n");
+    p.remove("d/gone");
+    // The tool begins later than the change times of these, and after the second in which the call did.
+    let since = file_clock().max(p.called_by("1").started * SECOND + SECOND) + 1;
+    while file_clock() <= since + 20_000_000 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    p.write("tool", "tool\n");
+    p.remove("e/gone");
+    let step = p.answers_with("1", Answer::Ran { since: Some(since) }).id().to_string();
+    p.expect("edited", &[("person\n", "hand")]);
+    p.expect("tool", &[("tool\n", &step)]);
+    let plan = p.undo_steps(&of_steps(&[number(&step)])).plan;
+    assert_eq!(p.read("edited"), "person\n");
+    assert!(!p.exists("tool") && !p.exists("d/gone"), "who removed it before is not undone");
+    assert_eq!(p.exists("e/gone"), plan.doubts.len() == 1, "and who may have is doubted");
+}
+
+#[test]
+fn a_call_is_over_when_its_agent_is_gone() {
+    let p = TestProject::new();
+    p.write("f", "old\n");
+    let gone = "tmp-00000001-0-1-1-0";
+    let owner = TempName::parse(gone.as_bytes());
+    let call = Call::new(start("killed", None), BootMoment::now());
+    let killed = p.told(Call { owner, ..call });
+    assert!(!killed.is_under_way(killed.started), "its agent is gone");
+    let other = StepStart { call: Some("other".to_owned()), ..StepStart::default() };
+    let other = p.told(Call::new(other, BootMoment::now()));
+    p.write("f", "other\n");
+    let which = WhichStep::Id(other.id());
+    let other = p.project().end_step(&which, &NoProgress).unwrap().step.id().to_string();
+    p.expect("f", &[("other\n", &other)]);
+}
