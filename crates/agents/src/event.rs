@@ -107,11 +107,9 @@ pub struct Event {
     pub agent: Agent,
     /// What happens.
     pub kind: EventKind,
-    /// The conversation.
+    /// The conversation, which a person leads.
     pub session: Option<String>,
-    /// The conversation it is part of, for the agent of an agent.
-    pub parent_session: Option<String>,
-    /// The agent within the conversation, for the agent of an agent.
+    /// For the agent of an agent: which one it is within the conversation, or what its own conversation with the agent is called.
     pub sub_agent: Option<String>,
     /// The prompt within the conversation.
     pub turn: Option<String>,

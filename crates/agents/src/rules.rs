@@ -127,12 +127,13 @@ impl Rules {
         if let Some(start) = directory.as_ref().filter(|_| self.starts_in_root && !in_tool) {
             add_root(&mut roots, start);
         }
+        let (own, parent) =
+            (self.session(payload, surroundings), payload.first(self.parent_session));
         Event {
             agent,
             kind,
-            session: self.session(payload, surroundings),
-            parent_session: payload.first(self.parent_session),
-            sub_agent: self.sub_agent(payload),
+            session: parent.clone().or_else(|| own.clone()),
+            sub_agent: self.sub_agent(payload).or_else(|| own.filter(|_| parent.is_some())),
             turn: payload.first(self.turn),
             prompt: payload.first(self.prompt).filter(|_| !in_tool),
             tool: tool.filter(|_| in_tool),

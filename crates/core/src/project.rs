@@ -55,7 +55,7 @@ use crate::rows::{RowChanges, Rows};
 use crate::save::{SaveOptions, Saved};
 use crate::steps::calls::{BegunCall, Call};
 use crate::steps::list::ListedStep;
-use crate::steps::recording::{BegunStep, EndedStep};
+use crate::steps::recording::{BegunStep, EndedStep, Whose};
 use crate::steps::{Answer, StepChoice};
 use crate::timeline::compare::{Comparison, State};
 use crate::timeline::contents::NamedEntry;
@@ -474,12 +474,17 @@ impl Project {
     /// Notes that the turn of a session is over, and with it what was still open in the session, as
     /// [`Self::begin_turn`] has it. `None` if no turn of it was noted.
     pub fn end_turn(&self, session: &str) -> Result<Option<Turn>> {
-        self.locked(&NoProgress)?.end_turn(session, true)
+        self.locked(&NoProgress)?.end_turn(session, Whose::OfAgent)
     }
 
     /// Notes that a session is over, and with it everything that was still open in it.
     pub fn end_session(&self, session: &str) -> Result<Option<Turn>> {
-        self.locked(&NoProgress)?.end_turn(session, false)
+        self.locked(&NoProgress)?.end_turn(session, Whose::All)
+    }
+
+    /// Notes that an agent of the agent has done its work, and that its calls are over. The turn goes on.
+    pub fn end_sub_agent(&self, session: &str, sub_agent: &str) -> Result<()> {
+        self.locked(&NoProgress)?.give_up_after_a_look(session, Whose::Of(sub_agent))
     }
 
     /// The turn of a session that was noted last.

@@ -89,7 +89,6 @@ pub(crate) fn line(event: &Event) -> String {
         (!all.is_empty()).then(|| format!("[{}]", all.join(", ")))
     };
     add("session", event.session.clone());
-    add("parent", event.parent_session.clone());
     add("agent", event.sub_agent.clone());
     add("turn", event.turn.clone());
     add("prompt", event.prompt.as_ref().map(|prompt| format!("{prompt:?}")));

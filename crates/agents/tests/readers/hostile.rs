@@ -14,7 +14,7 @@ use crate::corpus;
 
 /// What is kept of hostile texts has an end.
 fn assert_bounded(event: &Event) {
-    let ids = [&event.session, &event.parent_session, &event.sub_agent, &event.turn];
+    let ids = [&event.session, &event.sub_agent, &event.turn];
     for id in ids.into_iter().flatten() {
         assert!(id.len() <= MAX_ID_BYTES);
     }

@@ -99,10 +99,14 @@ fn in_project(
 }
 
 fn end_turn(project: &Project, event: &Event) -> Result<String, Error> {
-    let ended = match (&event.session, event.kind) {
-        (None, _) => return Ok("no session was named".to_owned()),
-        (Some(session), EventKind::SessionEnd) => project.end_session(session)?,
-        (Some(session), _) => project.end_turn(session)?,
+    let ended = match (&event.session, &event.sub_agent, event.kind) {
+        (None, ..) => return Ok("no session was named".to_owned()),
+        (Some(session), Some(sub_agent), _) => {
+            project.end_sub_agent(session, sub_agent)?;
+            return Ok("noted of an agent of the agent".to_owned());
+        }
+        (Some(session), None, EventKind::SessionEnd) => project.end_session(session)?,
+        (Some(session), None, _) => project.end_turn(session)?,
     };
     Ok(match ended {
         Some(_) => "noted".to_owned(),
@@ -171,7 +175,10 @@ fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<St
         Some(line) => format!("before turn: {line}"),
         None => "before a turn".to_owned(),
     };
-    let Some(session) = &event.session else { return save(env, project, call, reason) };
+    // What an agent tells another is nobody's prompt.
+    let Some(session) = event.session.as_ref().filter(|_| event.sub_agent.is_none()) else {
+        return save(env, project, call, reason);
+    };
     if is_repeated(env, project, event, session)? {
         return Ok("was noted already".to_owned());
     }
@@ -210,7 +217,7 @@ fn begin_call(
     if !event.agent.tells_ends() {
         end_open(project, event)?;
     }
-    let is_part = event.sub_agent.is_some() || event.parent_session.is_some();
+    let is_part = event.sub_agent.is_some();
     let is_outer = |step: &Step| is_part && lets_others_work(event, step);
     let start = StepStart { also_in: others, ..start(env, project, event, tool) };
     let begins = Call {
@@ -245,8 +252,7 @@ fn is_over(event: &Event, step: &Step, answered: bool) -> bool {
 
 /// Is this open step the one in which an agent lets this one work?
 fn lets_others_work(event: &Event, step: &Step) -> bool {
-    let session = step.start.facts.session.as_ref();
-    let is_its = session == event.session.as_ref() || session == event.parent_session.as_ref();
+    let is_its = step.start.facts.session == event.session;
     let tool = step.start.facts.tool.as_deref().unwrap_or_default();
     is_its && event.agent.class_of(tool) == ToolClass::Agent
 }

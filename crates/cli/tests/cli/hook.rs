@@ -517,6 +517,59 @@ fn a_refused_call_takes_nothing_from_the_steps_after_it() {
     assert_eq!(left, [true, false, false]);
 }
 
+/// A sub-agent's conversation is its own, and the prompt that led to it a person's: one undo undoes both.
+#[test]
+fn what_an_agent_of_an_agent_does_belongs_to_the_persons_prompt() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = Agent { project: &project, host: "opencode" };
+    let base = json!({"directory": project.path(), "worktree": project.path()});
+    let says = |name: &str, more: Value| {
+        let mut payload = base.clone();
+        payload["hook"] = name.into();
+        for (key, value) in more.as_object().unwrap() {
+            payload[key] = value.clone();
+        }
+        agent.sends(&[name], payload.to_string().as_bytes());
+    };
+    let prompt = |session: &str, parent: Value, text: &str| {
+        says(
+            "chat.message",
+            json!({
+                "input": {"sessionID": session}, "parent_session_id": parent,
+                "output": {"message": {"id": format!("msg-{session}")}, "parts": [{"type": "text", "text": text}]},
+            }),
+        );
+    };
+    let call = |when: &str, session: &str, parent: Value, tool: &str, id: &str| {
+        let args = json!({"command": "make"});
+        says(
+            when,
+            json!({
+                "input": {"tool": tool, "sessionID": session, "callID": id, "args": args},
+                "output": {"args": args}, "parent_session_id": parent,
+            }),
+        );
+    };
+    let (before, after) = ("tool.execute.before", "tool.execute.after");
+    prompt("ses_1", Value::Null, "tidy up");
+    call(before, "ses_1", Value::Null, "task", "1");
+    prompt("ses_2", json!("ses_1"), "you are to tidy up");
+    call(before, "ses_2", json!("ses_1"), "bash", "2");
+    project.write("made.txt", "by the sub-agent\n");
+    call(after, "ses_2", json!("ses_1"), "bash", "2");
+    let idle = json!({"type": "session.idle", "properties": {"sessionID": "ses_2"}});
+    says("event", json!({"event": idle, "parent_session_id": "ses_1"}));
+    project.write("more.txt", "by the agent\n");
+    call(after, "ses_1", Value::Null, "task", "1");
+    let prompts: Vec<Value> = steps(&project).iter().map(|step| step["prompt"].clone()).collect();
+    assert_eq!(prompts, ["tidy up", "tidy up"]);
+    let undone = project.run(["undo"]);
+    undone.success();
+    let left = ["made.txt", "more.txt"].map(|path| project.path().join(path).exists());
+    assert_eq!(left, [false, false], "{}", undone.stdout);
+}
+
 /// What changed before a tool began, as its duration tells, is not the agent's.
 #[test]
 fn an_edit_by_hand_while_permission_is_asked_for_is_not_the_agents() {

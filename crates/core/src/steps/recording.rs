@@ -219,7 +219,10 @@ impl Operation<'_> {
         prompt: Option<&str>,
     ) -> Result<Turn> {
         let state = self.state_dir()?;
-        self.give_up_open(session, true)?;
+        let mut log = StepLog::open(&state)?;
+        for step in open_of(&log, session, Whose::OfAgent)? {
+            self.end_unknown(&mut log, step)?;
+        }
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
         let turn = marks.begin(session, facts.agent.as_deref(), facts.turn.as_deref(), prompt, now);
@@ -227,10 +230,10 @@ impl Operation<'_> {
         Ok(turn)
     }
 
-    /// Notes that the turn of a session is over, and all that was open in it; if `only_own`, but not what agents of the agent do.
-    pub(crate) fn end_turn(&self, session: &str, only_own: bool) -> Result<Option<Turn>> {
+    /// Notes that the turn of a session is over, and which calls of it are.
+    pub(crate) fn end_turn(&self, session: &str, whose: Whose<'_>) -> Result<Option<Turn>> {
         let state = self.state_dir()?;
-        self.give_up_after_a_look(session, only_own)?;
+        self.give_up_after_a_look(session, whose)?;
         let mut marks = Marks::read(&state)?;
         let turn = marks.end(session);
         if turn.is_some() {
@@ -244,18 +247,10 @@ impl Operation<'_> {
         Ok(Marks::read(&state)?.of_session(session).cloned())
     }
 
-    fn give_up_open(&self, session: &str, only_own: bool) -> Result<()> {
+    /// Ends calls in what is there now: what changes from here on is not theirs.
+    pub(crate) fn give_up_after_a_look(&self, session: &str, whose: Whose<'_>) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
-        for step in open_of(&log, session, only_own)? {
-            self.end_unknown(&mut log, step)?;
-        }
-        Ok(())
-    }
-
-    /// The same in what is there now: what changes from here on is nobody's of them.
-    fn give_up_after_a_look(&self, session: &str, only_own: bool) -> Result<()> {
-        let mut log = StepLog::open(&self.state_dir()?)?;
-        let mut open = open_of(&log, session, only_own)?;
+        let mut open = open_of(&log, session, whose)?;
         if let Some(step) = open.last() {
             let facts = step.start.facts.clone();
             let reason = reason("after", &step.start).into();
@@ -502,14 +497,27 @@ pub(crate) fn open_steps(log: &StepLog) -> Result<Vec<Step>> {
     Ok(open)
 }
 
-/// The calls of a session that are under way; if `only_own`, but not those of agents of the agent.
-fn open_of(log: &StepLog, session: &str, only_own: bool) -> Result<Vec<Step>> {
+/// Whose calls of a session are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose<'a> {
+    All,
+    /// Not those of agents of the agent.
+    OfAgent,
+    /// Those of this agent of the agent.
+    Of(&'a str),
+}
+
+/// The calls of a session that are under way.
+fn open_of(log: &StepLog, session: &str, whose: Whose<'_>) -> Result<Vec<Step>> {
     let session = Some(cut_name(session));
+    let is_meant = |step: &Step| match (whose, &step.start.sub_agent) {
+        (Whose::All, _) | (Whose::OfAgent, None) => true,
+        (Whose::Of(wanted), Some(sub_agent)) => cut_name(wanted) == *sub_agent,
+        (Whose::OfAgent, Some(_)) | (Whose::Of(_), None) => false,
+    };
     let mut open = open_steps(log)?;
     open.retain(|step| {
-        step.start.facts.session == session
-            && step.kind == StepKind::Tool
-            && !(only_own && step.start.sub_agent.is_some())
+        step.start.facts.session == session && step.kind == StepKind::Tool && is_meant(step)
     });
     Ok(open)
 }
