@@ -15,7 +15,7 @@ const MAX_ENTRIES: usize = 20;
 /// So many characters of a text; a path and a patch stay whole.
 const MAX_CHARS: usize = 1000;
 /// So many columns of what a row or checkpoint says of itself.
-const MAX_COLUMNS: usize = 40;
+const MAX_COLUMNS: usize = 32;
 /// What an agent has no use for.
 const DROPPED: [&str; 23] = [
     "schema",
@@ -105,7 +105,9 @@ fn row(row: &Value) -> Value {
     if let (Some(added), Some(removed)) = (row["insertions"].as_u64(), row["deletions"].as_u64()) {
         brief.insert("lines".to_owned(), format!("+{added} -{removed}").into());
     }
-    brief.insert("text".to_owned(), line(&row["text"]).into());
+    let is_prompt = row["kind"] == "work" && row["prompt"].is_string();
+    let name = if is_prompt { "prompt" } else { "text" };
+    brief.insert(name.to_owned(), line(&row[name]).into());
     if row["undone"] != "no" {
         brief.insert("undone".to_owned(), row["undone"].clone());
     }
@@ -233,7 +235,7 @@ mod tests {
         }], "checkpoints": []});
         let row = &brief(&listed, &["checkpoints", "rows"])["rows"][0];
         assert_eq!((&row["steps"], &row["undone"]), (&json!("12,15-17"), &json!("partly")));
-        assert!(row["text"].as_str().unwrap().chars().count() <= MAX_COLUMNS);
-        assert!(row.get("deleted").is_none() && row.get("prompt").is_none(), "{row}");
+        assert_eq!(row["prompt"].as_str().unwrap().chars().count(), MAX_COLUMNS);
+        assert!(row.get("deleted").is_none() && row.get("text").is_none(), "{row}");
     }
 }

@@ -41,7 +41,7 @@ const MAX_PATH_BYTES: usize = 4096;
 /// So much of a patch comes to a program unless it says otherwise.
 const PROGRAMS_PATCH_BYTES: usize = 32 << 10;
 /// And so much to an agent.
-const AGENTS_PATCH_BYTES: usize = 4 << 10;
+const AGENTS_PATCH_BYTES: usize = 3 << 10;
 /// What `herma show` prints before a patch is not longer than this, or there is none.
 const MAX_HEAD_BYTES: usize = 256 << 10;
 /// So much of a patch comes at most.

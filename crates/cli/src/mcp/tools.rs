@@ -253,8 +253,8 @@ impl Tool {
 
     /// Was what was asked for not done, or not all of it? What only looks has looked, whatever it found.
     pub(super) fn is_refused(&self, answer: &Value) -> bool {
-        let is_partial = answer["outcome"] != "done" || answer["ok"] == false;
-        matches!(self.effect, Saves | MovesFiles) && answer["dry_run"] != true && is_partial
+        let changes = matches!(self.effect, Saves | MovesFiles);
+        changes && answer["dry_run"] != true && answer["outcome"] != "done"
     }
 
     /// Does the patch come with the answer unless it is declined?

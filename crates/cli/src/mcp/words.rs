@@ -32,15 +32,11 @@ pub(super) fn timeline(answer: &Value) -> String {
 fn row(row: &Value) -> String {
     let number = steps(row).unwrap_or_else(|| shown_id(&row["number"]));
     let when = said(&row["time"]).get(11..16).unwrap_or_default();
-    let mut text = format!(
-        "{number}  {when}  {}  {}  {}",
-        said(&row["agent"]),
-        line(&row["text"]),
-        counts(row)
-    );
+    let mut text =
+        format!("{number} {when} {}: {}, {}", said(&row["agent"]), line(&row["text"]), counts(row));
     match said(&row["undone"]) {
-        "yes" => text.push_str("  undone"),
-        "partly" => text.push_str("  partly undone"),
+        "yes" => text.push_str(", undone"),
+        "partly" => text.push_str(", partly undone"),
         _ => {}
     }
     text
