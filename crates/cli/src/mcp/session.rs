@@ -263,7 +263,7 @@ impl Session {
             }
             words.into_iter().chain([json]).collect()
         } else {
-            answer = brief(&answer, tool.list);
+            answer = brief(&answer, tool.lists(false));
             vec![words.unwrap_or_default()]
         };
         let texts: Vec<Value> = texts.iter().map(|one| text(one)).collect();
@@ -321,14 +321,15 @@ impl Session {
         let max_patch_bytes = number("max_bytes").map(|most| most.min(MAX_PATCH_BYTES) as usize);
         let command = arguments::command_of(tool.command);
         let has_limit = arguments::find(command, "limit").is_some();
-        if !tool.list.is_empty() && has_limit {
+        let lists = tool.lists(has_all);
+        if !lists.is_empty() && has_limit {
             given.insert("limit".to_owned(), page.needed().into());
         }
         let line = arguments::command_line(tool.command, &given);
         let done = caller.call(root, &line, None, Arc::clone(listener))?;
         let mut answer = done.into_value();
-        if !tool.list.is_empty() {
-            page.cut(&mut answer, tool.list, has_limit);
+        if !lists.is_empty() {
+            page.cut(&mut answer, lists, has_limit);
             shorten_reasons(&mut answer);
         }
         if is_patch {

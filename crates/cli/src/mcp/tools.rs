@@ -17,7 +17,7 @@ pub(crate) struct Tool {
     pub(crate) command: &'static str,
     effect: Effect,
     /// The lists that come in pages.
-    pub(super) list: &'static [&'static str],
+    list: &'static [&'static str],
     /// One of these has to be said, or for programs one of the others: nothing is implied.
     one_of: Option<(&'static str, &'static str)>,
     /// What programs can say: options of the command.
@@ -86,14 +86,14 @@ pub(crate) static TOOLS: [Tool; 24] = [
     }),
     tool("herma_undo", "undo", MovesFiles, "only_agent turn since").with_one_of("steps paths last_prompt", "session only_agent turn since").for_agents(ForAgents {
         title: "Undo",
-        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call). What a person edited stays. The present state is saved first; herma_redo undoes this.",
+        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call). What a person edited stays. The present state is saved first; herma_redo redoes it, or after an undo of `steps` herma_undo with `last_prompt`.",
         options: "steps paths last_prompt session step running yes conflicts dry_run",
         required: &[],
         text: words::undone,
     }),
     tool("herma_redo", "redo", MovesFiles, "").for_agents(ForAgents {
         title: "Redo",
-        description: "Redoes what the last herma_undo undid.",
+        description: "Redoes what herma_undo undid last, unless it was of `steps`.",
         options: "dry_run",
         required: &[],
         text: words::redone,
@@ -255,6 +255,14 @@ impl Tool {
     pub(super) fn is_refused(&self, answer: &Value) -> bool {
         let changes = matches!(self.effect, Saves | MovesFiles);
         changes && answer["dry_run"] != true && answer["outcome"] != "done"
+    }
+
+    /// The lists that come in pages: an agent gets no checkpoints beside the rows they are folded into.
+    pub(super) fn lists(&self, has_all: bool) -> &'static [&'static str] {
+        match self.list {
+            [.., "rows"] if !has_all => &["rows"],
+            list => list,
+        }
     }
 
     /// Does the patch come with the answer unless it is declined?
