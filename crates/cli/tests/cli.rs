@@ -22,6 +22,7 @@ mod cli {
     mod lost_packs;
     mod maintenance;
     mod mcp;
+    mod mcp_agents;
     mod mcp_client;
     mod mcp_clients;
     mod mcp_hostile;

@@ -18,6 +18,9 @@ use crate::commands::cli::Cli;
 
 static HERMA: LazyLock<Command> = LazyLock::new(Cli::command);
 
+/// Numbers of changes as a list prints them, or the handle of a step that has none yet: `17`, `15-17`, `3-5,7`, `s7`.
+const NUMBERS: &str = "^s?[0-9][0-9,-]*$";
+
 /// The arguments of a tool, by their names.
 pub(crate) type Arguments = Map<String, Value>;
 
@@ -65,7 +68,7 @@ fn arguments_of(command: &'static Command) -> impl Iterator<Item = &'static Arg>
 fn own_property(name: &str) -> Option<Value> {
     let plain = |kind: &str, what: &str| json!({"type": kind, "description": what});
     let checkpoint = |what: &str| {
-        let how = "A number from herma_list, the beginning of an id, a name, or @-2";
+        let how = "A number from herma_timeline, the beginning of an id, a name, or @-2";
         json!({"type": ["string", "integer"], "description": format!("{what}. {how}")})
     };
     let number = |minimum: u64, what: &str| json!({"type": "integer", "minimum": minimum, "description": what});
@@ -75,9 +78,9 @@ fn own_property(name: &str) -> Option<Value> {
         "to" => checkpoint("The newer state; the present files unless said otherwise"),
         "reason" => plain("string", "Why, in a few words"),
         "patch" => plain("boolean", "Also the changed lines; true unless said otherwise"),
-        "max_bytes" => number(0, "How much of the patch; 32768 unless said otherwise"),
+        "max_bytes" => number(0, "How much of the patch at most"),
         "limit" => {
-            json!({"type": "integer", "minimum": 1, "maximum": 1000, "description": "How many; 100 unless said otherwise"})
+            json!({"type": "integer", "minimum": 1, "maximum": 1000, "description": "How many at most"})
         }
         "offset" => number(0, "How many newer ones to skip"),
         "root" => plain(
@@ -93,8 +96,13 @@ fn own_property(name: &str) -> Option<Value> {
 
 fn schema_of(command: &Command, arg: &Arg) -> Value {
     let is_optional = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
+    let words: Vec<String> =
+        arg.get_possible_values().iter().map(|one| one.get_name().to_owned()).collect();
     let one = match arg.get_id().as_str() {
-        "steps" | "what" => json!({"type": "integer", "minimum": 1}),
+        _ if arg.get_id() == "conflicts" => json!({"type": "string", "enum": words}),
+        // Those of a prompt with several calls are listed as one text.
+        "what" => json!({"type": ["integer", "string"], "minimum": 1, "pattern": NUMBERS}),
+        "steps" => json!({"type": "integer", "minimum": 1}),
         "paths" | "keep" | "name" => json!({"type": "string"}),
         _ => json!({"type": ["string", "integer"]}),
     };
@@ -108,6 +116,25 @@ fn schema_of(command: &Command, arg: &Arg) -> Value {
         _ if is_optional => json!({"type": ["string", "boolean"]}),
         _ => one,
     }
+}
+
+/// Is this what [`NUMBERS`] says, and not endless?
+pub(super) fn is_numbers(text: &str) -> bool {
+    let digits = text.strip_prefix('s').unwrap_or(text);
+    text.len() <= 4096
+        && digits.starts_with(|first: char| first.is_ascii_digit())
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte))
+}
+
+/// Takes one number of a change for a list of it, as models write it.
+pub(super) fn with_lists(properties: &Arguments, mut arguments: Arguments) -> Arguments {
+    for (name, value) in &mut arguments {
+        let is_list = properties.get(name).is_some_and(|one| one["items"]["pattern"].is_string());
+        if is_list && (value.is_string() || value.is_number()) {
+            *value = Value::Array(vec![value.take()]);
+        }
+    }
+    arguments
 }
 
 /// Refuses arguments that a tool with these properties does not take. `null` says nothing, as if it were left out;
@@ -138,7 +165,10 @@ fn fits(schema: &Value, value: &Value) -> bool {
     let minimum = schema["minimum"].as_i64().unwrap_or(i64::MIN);
     let is = |kind: &Value| match kind.as_str().unwrap_or_default() {
         "boolean" => value.is_boolean(),
-        "string" => value.is_string(),
+        "string" => {
+            let is_fit = |text| schema["pattern"].is_null() || is_numbers(text);
+            value.as_str().is_some_and(is_fit)
+        }
         "integer" => value.as_i64().map_or(value.is_u64(), |number| number >= minimum),
         "array" => value.as_array().is_some_and(|list| {
             let shortest = schema["minItems"].as_u64().unwrap_or(0);

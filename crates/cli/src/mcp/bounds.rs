@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// So many entries of a list come at once unless the client says otherwise.
-const USUAL_PAGE_ENTRIES: usize = 100;
+/// So many entries of a list come at once to a program, unless it says otherwise.
+pub(super) const PROGRAMS_PAGE: usize = 100;
+/// And so many to an agent, whose model reads all of them.
+pub(super) const AGENTS_PAGE: usize = 20;
 /// So many entries a list of an answer has at most.
 const MAX_LIST_ENTRIES: usize = 1000;
 /// So many bytes an answer has, as far as cutting its lists can help.
@@ -12,17 +14,17 @@ const MAX_ANSWER_BYTES: usize = 8 << 20;
 const MAX_REASON_BYTES: usize = 4 << 10;
 
 /// Which part of a list is wanted.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     /// Entries that are skipped.
     pub(crate) offset: usize,
     /// Entries that follow; no more than 1,000.
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: usize,
 }
 
 impl Page {
     fn length(self) -> usize {
-        self.limit.unwrap_or(USUAL_PAGE_ENTRIES).min(MAX_LIST_ENTRIES)
+        self.limit.min(MAX_LIST_ENTRIES)
     }
 
     /// How long a list must be to have this page, and to show whether more follows.
@@ -129,13 +131,10 @@ mod tests {
             Page { offset, limit }.cut(&mut answer, &["list"], false);
             answer
         };
-        assert_eq!(cut(1, Some(2)), json!({"list": [2, 3], "offset": 1, "more": true, "total": 5}));
+        assert_eq!(cut(1, 2), json!({"list": [2, 3], "offset": 1, "more": true, "total": 5}));
+        assert_eq!(cut(3, 2), json!({"list": [4, 5], "offset": 3, "more": false, "total": 5}));
         assert_eq!(
-            cut(3, Some(2)),
-            json!({"list": [4, 5], "offset": 3, "more": false, "total": 5})
-        );
-        assert_eq!(
-            cut(usize::MAX, None),
+            cut(usize::MAX, PROGRAMS_PAGE),
             json!({"list": [], "offset": usize::MAX, "more": false, "total": 5})
         );
     }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use serde::Deserialize;
@@ -21,8 +21,11 @@ use super::outbox::Outbox;
 use super::session::Session;
 use super::{Server, big_thread, message};
 
-/// So many requests of a client wait for their turn; the next line is read when there is room.
-const MAX_WAITING_REQUESTS: usize = 8;
+/// So many bytes of a client's requests wait for their turn; the next line is read when there is room. It is room for
+/// many, as a cancellation behind them is heard only when it is read.
+const MAX_WAITING_BYTES: usize = 2 * MAX_LINE_BYTES;
+/// What a request costs beside its line.
+const JOB_BYTES: usize = 1 << 10;
 
 /// Set when nobody wants to know any more what comes of a request.
 pub(super) type Cancelled = Arc<AtomicBool>;
@@ -33,13 +36,39 @@ enum Job {
     Request(Value, Request, Cancelled),
 }
 
-/// The requests that wait or run, by their ids.
+/// What waits or runs.
 #[derive(Default)]
-struct Pending(Mutex<BTreeMap<String, Cancelled>>);
+struct Pending {
+    state: Mutex<Waiting>,
+    room: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// The requests, by their ids.
+    requests: BTreeMap<String, Cancelled>,
+    bytes: usize,
+    /// Nobody works any more.
+    is_over: bool,
+}
 
 impl Pending {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Cancelled>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is room for a line of so many bytes. A single one always has room.
+    fn take_room(&self, bytes: usize) {
+        let is_full = |state: &mut Waiting| {
+            state.bytes > 0 && state.bytes + bytes > MAX_WAITING_BYTES && !state.is_over
+        };
+        let waited = self.room.wait_while(self.state(), is_full);
+        waited.unwrap_or_else(PoisonError::into_inner).bytes += bytes;
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Waiting)) {
+        change(&mut self.state());
+        self.room.notify_all();
     }
 }
 
@@ -60,7 +89,7 @@ pub(super) fn attend(
     hang_up: impl Fn() + Sync,
 ) {
     let session = Session::new(server, client, outbox);
-    let (jobs, to_do) = sync_channel(MAX_WAITING_REQUESTS);
+    let (jobs, to_do) = channel();
     let pending = Pending::default();
     thread::scope(|scope| {
         let writer = thread::Builder::new().name("answers".to_owned());
@@ -73,6 +102,7 @@ pub(super) fn attend(
             big_thread("requests").spawn_scoped(scope, || {
                 work(&to_do, &session, &pending);
                 drop(to_do);
+                pending.change(|state| state.is_over = true);
                 // Whoever sent everything at once may take their time to read.
                 outbox.close();
             })
@@ -89,14 +119,18 @@ pub(super) fn attend(
 }
 
 /// Reads what comes, and hands it on.
-fn listen(input: impl Read, jobs: &SyncSender<Job>, session: &Session, pending: &Pending) {
+fn listen(input: impl Read, jobs: &Sender<(Job, usize)>, session: &Session, pending: &Pending) {
     let bad = |id: &Value, error| Some(Job::Answer(message::answer_line(id, Err(error))));
     let mut lines = Lines::new(input);
     loop {
+        let mut bytes = JOB_BYTES;
         let job = match lines.next() {
             Ok(Line::Whole(line)) if line.trim_ascii().is_empty() => None,
             Ok(Line::Whole(line)) => match message::parse(line) {
-                Incoming::Request(request) => accept(request, session, pending),
+                Incoming::Request(request) => {
+                    bytes += line.len();
+                    accept(request, session, pending)
+                }
                 Incoming::Answer => None,
                 Incoming::Bad { id, error } => bad(&id, error),
             },
@@ -108,7 +142,9 @@ fn listen(input: impl Read, jobs: &SyncSender<Job>, session: &Session, pending: 
             // A connection that broke is over like one that was closed.
             Ok(Line::End) | Err(_) => return,
         };
-        if job.is_some_and(|job| jobs.send(job).is_err()) {
+        let Some(job) = job else { continue };
+        pending.take_room(bytes);
+        if jobs.send((job, bytes)).is_err() {
             return;
         }
     }
@@ -120,7 +156,7 @@ fn accept(request: Request, session: &Session, pending: &Pending) -> Option<Job>
         if request.method == "notifications/cancelled"
             && let Ok(CancelledParams { request_id }) = request.params()
         {
-            if let Some(cancelled) = pending.all().get(&request_id.to_string()) {
+            if let Some(cancelled) = pending.state().requests.get(&request_id.to_string()) {
                 cancelled.store(true, Ordering::SeqCst);
             }
             session.stop_listening(&request_id);
@@ -128,7 +164,7 @@ fn accept(request: Request, session: &Session, pending: &Pending) -> Option<Job>
         return None;
     };
     let cancelled = Cancelled::default();
-    let mut all = pending.all();
+    let all = &mut pending.state().requests;
     if all.contains_key(&id.to_string()) {
         let error = RpcError::new(message::INVALID_REQUEST, "a request with this id is under way");
         return Some(Job::Answer(message::answer_line(&id, Err(error))));
@@ -138,8 +174,8 @@ fn accept(request: Request, session: &Session, pending: &Pending) -> Option<Job>
 }
 
 /// Does what was asked for, one after the other.
-fn work(jobs: &Receiver<Job>, session: &Session, pending: &Pending) {
-    for job in jobs {
+fn work(jobs: &Receiver<(Job, usize)>, session: &Session, pending: &Pending) {
+    for (job, bytes) in jobs {
         session.outbox.wait_for_room();
         // Whoever stops waits for this to be let go, so what has begun is finished and answered.
         let Some(_running) = session.server.stopping.begin() else { return };
@@ -147,10 +183,11 @@ fn work(jobs: &Receiver<Job>, session: &Session, pending: &Pending) {
             Job::Answer(line) => Some(line),
             Job::Request(id, request, cancelled) => {
                 let answer = carry_out(&request, &cancelled, session);
-                pending.all().remove(&id.to_string());
+                pending.state().requests.remove(&id.to_string());
                 answer.map(|answer| message::answer_line(&id, answer))
             }
         };
+        pending.change(|state| state.bytes -= bytes);
         if let Some(line) = line {
             session.outbox.answer(line);
         }

@@ -1,7 +1,7 @@
 //! `herma mcp`: the commands for agents, and for programs that stay connected, over the Model Context Protocol.
 //!
 //! A tool is a command with the tool's arguments as its own, and its answer is what the command prints with
-//! `--json`, so one thing has one form whoever asks for it. docs/AGENTS.md lists the tools.
+//! `--json`; an agent is given the parts of it a model can use. docs/AGENTS.md lists the tools.
 //!
 //! Every client has a thread that reads, one that works and one that writes. Nothing is remembered from one
 //! request to the next but what a client subscribed to: the engine opens the store for each, and its locks keep
@@ -11,10 +11,13 @@
 //! * [`session`], [`progress`]: the methods of the protocol, and how far they are
 //! * [`tools`], [`arguments`], [`hook`]: the tools, and what they take
 //! * [`call`], [`bounds`]: carrying out a command and collecting what it would print, but not without end
+//! * [`brief`], [`words`]: what of that an agent reads
+//! * [`prompts`]: what a person picks in the host
 //! * [`resources`]: what a client can read and hear of
 
 pub(crate) mod arguments;
 mod bounds;
+mod brief;
 pub(crate) mod call;
 mod connection;
 mod hook;
@@ -25,10 +28,12 @@ mod listener;
 pub(crate) mod message;
 mod outbox;
 mod progress;
+mod prompts;
 mod resources;
 mod session;
 pub(crate) mod stopping;
 pub(crate) mod tools;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -32,7 +32,7 @@ pub(super) struct Kind {
 }
 
 pub(super) const KINDS: [Kind; 3] = [
-    Kind { name: "checkpoints", tool: "herma_list", title: "The newest checkpoints" },
+    Kind { name: "checkpoints", tool: "herma_timeline", title: "The newest checkpoints" },
     Kind { name: "steps", tool: "herma_steps", title: "The newest steps of agents" },
     Kind {
         name: "status",

@@ -11,16 +11,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
-use super::bounds::{Page, bound, shorten_reasons};
+use super::bounds::{AGENTS_PAGE, PROGRAMS_PAGE, Page, bound, shorten_reasons};
+use super::brief::brief;
 use super::connection::Cancelled;
 use super::message::{Request, RpcError};
 use super::outbox::Outbox;
 use super::progress::RequestProgress;
 use super::resources::{Resource, Subscription};
 use super::tools::Tool;
-use super::{Server, arguments, hook, message, resources, tools};
+use super::{Server, arguments, hook, message, prompts, resources, tools};
 use crate::command_env::{CommandEnv, CommandError, Kind, Result, find};
 use crate::render::json::text as as_text;
+use crate::several::Several;
+use crate::terminal::answer::Parts;
 use crate::terminal::progress::Listener;
 
 /// The revision in which every request carries its version.
@@ -35,14 +38,19 @@ const RESOURCE_NOT_FOUND: i64 = -32002;
 const KEPT_FOR: u64 = 3_600_000;
 /// So long a path may be.
 const MAX_PATH_BYTES: usize = 4096;
-/// So much of a patch comes unless the client says otherwise.
-const USUAL_PATCH_BYTES: usize = 32 << 10;
+/// So much of a patch comes to a program unless it says otherwise.
+const PROGRAMS_PATCH_BYTES: usize = 32 << 10;
+/// And so much to an agent.
+const AGENTS_PATCH_BYTES: usize = 3 << 10;
+/// What `herma show` prints before a patch is not longer than this, or there is none.
+const MAX_HEAD_BYTES: usize = 256 << 10;
 /// So much of a patch comes at most.
 const MAX_PATCH_BYTES: u64 = 1 << 20;
 
-const INSTRUCTIONS: &str = "Herma saves the project before files change. herma_list shows the checkpoints, \
-    herma_diff what changed, herma_plan_restore what going back would do. herma_restore and herma_undo change \
-    files; the state from before is saved first, as a checkpoint.";
+const INSTRUCTIONS: &str = "Herma saves the project before files change. herma_timeline lists what happened, \
+    herma_show one change, herma_diff what is different since. herma_undo undoes changes, herma_redo redoes them, \
+    herma_restore goes back to a checkpoint; with `dry_run` they only say what they would do. The state from before \
+    is saved first, as a checkpoint.";
 
 /// One client.
 pub(super) struct Session {
@@ -124,6 +132,11 @@ impl Session {
             })),
             "ping" => json!({}),
             "tools/list" => kept(json!({"tools": tools::list(self.server.has_all_tools)})),
+            "prompts/list" => kept(json!({"prompts": prompts::list()})),
+            "prompts/get" => {
+                let name = params.name.as_deref().unwrap_or_default();
+                prompts::get(name, params.arguments.as_ref().unwrap_or(&Arguments::new()))?
+            }
             "resources/list" => {
                 let root = self.server.root.as_deref();
                 kept(json!({"resources": root.map(resources::of_project).unwrap_or_default()}))
@@ -150,7 +163,7 @@ impl Session {
                 json!({})
             }
             _ => {
-                let message = "this server has tools and resources, and nothing else";
+                let message = "this server has tools, prompts and resources, and nothing else";
                 return Err(RpcError::new(message::METHOD_NOT_FOUND, message));
             }
         })
@@ -167,7 +180,9 @@ impl Session {
             .ok_or_else(|| RpcError::params("there is no such resource"))?;
         let listener = self.progress(None, &Cancelled::default());
         let root = canonical(resource.root);
-        let answer = self.answer(tool, &Arguments::new(), Some(&root), &listener);
+        let mut given = Arguments::new();
+        given.insert("limit".to_owned(), PROGRAMS_PAGE.into());
+        let answer = self.answer(tool, &given, Some(&root), &listener);
         let text = answer.map_err(failed)?.to_string();
         Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}))
     }
@@ -231,25 +246,36 @@ impl Session {
         Ok(match answer {
             Err(error) if error.kind == Kind::Cancelled && listener.is_cancelled() => None,
             Err(error) => Some(failed(&error)),
-            Ok(answer) => {
-                let sentence = tool.sentence(&answer);
-                let is_error = tool.is_refused(&answer);
-                let mut rest = answer.clone();
-                // It is in the sentence, where it can be read.
-                if let Some(fields) = rest.as_object_mut().filter(|_| sentence.is_some()) {
-                    fields.remove("patch");
-                }
-                let texts = sentence.into_iter().chain([rest.to_string()]);
-                let texts: Vec<Value> = texts.map(|one| text(&one)).collect();
-                Some(json!({"content": texts, "structuredContent": answer, "isError": is_error}))
-            }
+            Ok(answer) => Some(self.told(tool, answer)),
         })
+    }
+
+    /// An answer as its reader wants it: whole for a program, short for an agent.
+    fn told(&self, tool: &Tool, mut answer: Value) -> Value {
+        let is_error = tool.is_refused(&answer);
+        let words = tool.text(&answer);
+        let texts = if self.server.has_all_tools {
+            let patch = answer.as_object_mut().and_then(|fields| fields.remove("patch"));
+            let json = answer.to_string();
+            // It is in the words, where it can be read.
+            if let Some(patch) = patch {
+                answer["patch"] = patch;
+            }
+            words.into_iter().chain([json]).collect()
+        } else {
+            answer = brief(&answer, tool.lists(false));
+            vec![words.unwrap_or_default()]
+        };
+        let texts: Vec<Value> = texts.iter().map(|one| text(one)).collect();
+        json!({"content": texts, "structuredContent": answer, "isError": is_error})
     }
 
     /// What a tool answers to arguments of which nobody knows yet whether they make sense.
     fn checked(&self, tool: &Tool, given: &Arguments, listener: &Listener) -> Result<Value> {
         let has_all = self.server.has_all_tools;
-        arguments::check(&tool.properties(has_all), given)?;
+        let properties = tool.properties(has_all);
+        let given = &arguments::with_lists(&properties, given.clone());
+        arguments::check(&properties, given)?;
         tool.check_said(given, has_all)?;
         let root = self.root(tool, given)?;
         let answer = self.answer(tool, given, root.as_deref(), listener)?;
@@ -268,7 +294,7 @@ impl Session {
         root: Option<&Path>,
         listener: &Listener,
     ) -> Result<Value> {
-        let caller = &self.server.caller;
+        let (caller, has_all) = (&self.server.caller, self.server.has_all_tools);
         let mut given = given.clone();
         if given.contains_key("to") && !given.contains_key("from") {
             return Err(CommandError::usage("`to` without `from`"));
@@ -279,32 +305,42 @@ impl Session {
             };
             // Whatever it looks like, it is a checkpoint, and neither a path nor an option.
             let typed = named.as_str().map_or_else(|| named.to_string(), str::to_owned);
+            if tool.command == "show" && Several::parse(&typed).is_some() {
+                continue;
+            }
             let id = caller.look(root, |_, project| Ok(find(project, &typed)?.id))?;
             *named = format!("id:{}", id.to_hex()).into();
         }
         let number = |name: &str| given.get(name).and_then(Value::as_u64);
+        let usual = if has_all { PROGRAMS_PAGE } else { AGENTS_PAGE };
         let page = Page {
             offset: number("offset").unwrap_or(0) as usize,
-            limit: number("limit").map(|limit| limit as usize),
+            limit: number("limit").map_or(usual, |limit| limit as usize),
         };
-        let is_patch = tool.command == "diff" && given.get("patch") != Some(&false.into());
+        let is_patch = tool.has_patch(has_all) && given.get("patch") != Some(&false.into());
         let max_patch_bytes = number("max_bytes").map(|most| most.min(MAX_PATCH_BYTES) as usize);
         let command = arguments::command_of(tool.command);
         let has_limit = arguments::find(command, "limit").is_some();
-        if !tool.list.is_empty() && has_limit {
+        let lists = tool.lists(has_all);
+        if !lists.is_empty() && has_limit {
             given.insert("limit".to_owned(), page.needed().into());
         }
         let line = arguments::command_line(tool.command, &given);
         let done = caller.call(root, &line, None, Arc::clone(listener))?;
         let mut answer = done.into_value();
-        if !tool.list.is_empty() {
-            page.cut(&mut answer, tool.list, has_limit);
+        if !lists.is_empty() {
+            page.cut(&mut answer, lists, has_limit);
             shorten_reasons(&mut answer);
         }
         if is_patch {
-            let most = max_patch_bytes.unwrap_or(USUAL_PATCH_BYTES);
-            let printed = caller.call(root, &line, Some(most), Arc::clone(listener))?;
-            add_patch(&mut answer, &printed.parts.text, printed.parts.is_cut);
+            let usual = if has_all { PROGRAMS_PATCH_BYTES } else { AGENTS_PATCH_BYTES };
+            let most = max_patch_bytes.unwrap_or(usual);
+            let head = if tool.command == "show" { MAX_HEAD_BYTES } else { 0 };
+            let printed = caller.call(root, &line, Some(most + head), Arc::clone(listener))?;
+            let Parts { text, is_cut, .. } = printed.parts;
+            let patch = if head > 0 { patch_in(&text) } else { &text };
+            let kept = &patch[..patch.len().min(most)];
+            add_patch(&mut answer, kept, is_cut || kept.len() < patch.len());
         }
         Ok(bound(answer))
     }
@@ -357,6 +393,19 @@ fn canonical(path: PathBuf) -> PathBuf {
     herma_fs::dir::canonicalize(&path).unwrap_or(path)
 }
 
+/// What `herma show` prints behind all else, whose lines are indented or have a title: the patch, and which files of it
+/// are not shown because they look like secrets.
+fn patch_in(shown: &[u8]) -> &[u8] {
+    let mut start = 0;
+    for line in shown.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"diff --git ") || line.ends_with(b" and is not shown.\n") {
+            return &shown[start..];
+        }
+        start += line.len();
+    }
+    &[]
+}
+
 /// Adds a patch, which may be cut and need not be UTF-8.
 fn add_patch(answer: &mut Value, patch: &[u8], is_cut: bool) {
     // A cut in the middle of a character is no reason to escape all of it.
@@ -399,6 +448,7 @@ fn initialize(params: &Params) -> Value {
 fn capabilities() -> Value {
     json!({
         "tools": {"listChanged": false},
+        "prompts": {"listChanged": false},
         "resources": {"subscribe": true, "listChanged": false},
     })
 }

@@ -3,12 +3,11 @@
 //! Agents see few of them, with words that are written for them. Programs that want everything
 //! (`herma mcp --all-tools`) see the others, too, and more options of the same ones, in the words of the commands.
 
-use herma_core::Extent;
 use serde_json::{Value, json};
 
 use self::Effect::{MovesFiles, Notes, Reads, Removes, Saves, Steps};
 use super::arguments::{Arguments, command_of, property};
-use super::hook;
+use super::{hook, words};
 use crate::command_error::{CommandError, Result};
 
 /// A tool that is a command.
@@ -18,7 +17,7 @@ pub(crate) struct Tool {
     pub(crate) command: &'static str,
     effect: Effect,
     /// The lists that come in pages.
-    pub(super) list: &'static [&'static str],
+    list: &'static [&'static str],
     /// One of these has to be said, or for programs one of the others: nothing is implied.
     one_of: Option<(&'static str, &'static str)>,
     /// What programs can say: options of the command.
@@ -34,8 +33,8 @@ struct ForAgents {
     /// What they can say.
     options: &'static str,
     required: &'static [&'static str],
-    /// Puts an answer into a sentence.
-    sentence: fn(&Value) -> String,
+    /// Puts an answer into words.
+    text: fn(&Value) -> String,
 }
 
 /// What a tool changes.
@@ -63,58 +62,63 @@ macro_rules! filters {
 }
 
 #[rustfmt::skip]
-pub(crate) static TOOLS: [Tool; 25] = [
-    tool("herma_list", "list", Reads, "").with_list(&["checkpoints", "rows"]).for_agents(ForAgents {
-        title: "List checkpoints",
-        description: "Lists the saved states (checkpoints) of the project, newest first. Numbers never change.",
-        options: "limit offset",
+pub(crate) static TOOLS: [Tool; 24] = [
+    tool("herma_timeline", "list", Reads, "agent until").with_list(&["checkpoints", "rows"]).for_agents(ForAgents {
+        title: "List what happened",
+        description: "Lists what happened in the project, newest first, 20 rows at once: prompts with their tool calls folded, edits by hand, saves, restores. Numbers never change; the other tools take them (of a prompt with several calls its `steps`, such as \"15-17\").",
+        options: "limit offset session since paths",
         required: &[],
-        sentence: listed,
+        text: words::timeline,
+    }),
+    tool("herma_show", "show", Reads, "").for_agents(ForAgents {
+        title: "Show one change",
+        description: "Shows one change: the prompt, the command, what was left out, and the patch. With a range such as \"15-17\": a prompt with all its calls.",
+        options: "checkpoint patch max_bytes",
+        required: &[],
+        text: words::shown,
     }),
     tool("herma_diff", "diff", Reads, "agent session turn steps no_renames unified").with_list(&["changes"]).for_agents(ForAgents {
-        title: "Show what changed",
-        description: "Shows what changed since a checkpoint, or between two, as a patch. Without arguments: since the newest checkpoint.",
-        options: "from to paths patch max_bytes",
+        title: "Show what is different",
+        description: "Shows what is different since a checkpoint, or between two, as a patch. Without arguments: since the newest checkpoint.",
+        options: "from to paths patch max_bytes limit offset",
         required: &[],
-        sentence: compared,
+        text: words::compared,
     }),
-    tool("herma_plan_restore", "restore --dry-run", Reads, "only_agent session turn since conflicts").for_agents(ForAgents {
-        title: "Preview going back",
-        description: "Says what herma_restore would do with the same arguments, and does nothing.",
-        options: "checkpoint paths keep all",
-        required: &["checkpoint"],
-        sentence: planned,
-    }),
-    tool("herma_restore", "restore", MovesFiles, "only_agent session turn since conflicts with_transcript").for_agents(ForAgents {
-        title: "Go back to a checkpoint",
-        description: "Puts files back as they were at a checkpoint. What agents did since is undone, what a person edited is kept unless `all` is true; `paths` become as they were, whoever changed them. The present state is saved first; herma_undo undoes this.",
-        options: "checkpoint paths keep all",
-        required: &["checkpoint"],
-        sentence: moved,
-    }),
-    tool("herma_undo", "undo", MovesFiles, "only_agent turn since conflicts").for_agents(ForAgents {
+    tool("herma_undo", "undo", MovesFiles, "only_agent turn since").with_one_of("steps paths last_prompt", "session only_agent turn since").for_agents(ForAgents {
         title: "Undo",
-        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call). What a person edited stays. The present state is saved first.",
-        options: "steps paths last_prompt session step running yes dry_run",
+        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call). What a person edited stays. The present state is saved first; herma_redo redoes it, or after an undo of `steps` herma_undo with `last_prompt`.",
+        options: "steps paths last_prompt session step running yes conflicts dry_run",
         required: &[],
-        sentence: undone,
-    }).with_one_of("steps paths last_prompt", "session only_agent turn since"),
+        text: words::undone,
+    }),
+    tool("herma_redo", "redo", MovesFiles, "").for_agents(ForAgents {
+        title: "Redo",
+        description: "Redoes what herma_undo undid last, unless it was of `steps`.",
+        options: "dry_run",
+        required: &[],
+        text: words::redone,
+    }),
+    tool("herma_restore", "restore", MovesFiles, "only_agent session turn since with_transcript").for_agents(ForAgents {
+        title: "Go back to a checkpoint",
+        description: "Puts files back as they were at a checkpoint. What agents did since is undone, what a person edited is kept unless `all` is true; `paths` become as they were, whoever changed them. The present state is saved first; herma_undo with `last_prompt` undoes this.",
+        options: "checkpoint paths keep all conflicts dry_run",
+        required: &["checkpoint"],
+        text: words::restored,
+    }),
     tool("herma_save", "save", Saves, "agent session turn tool rehash fast wait").for_agents(ForAgents {
         title: "Save a checkpoint",
         description: "Saves the project as a checkpoint, to which herma_restore can go back. If nothing changed since the newest one, that one is named.",
         options: "reason name",
         required: &[],
-        sentence: saved,
+        text: words::saved,
     }),
     tool("herma_status", "", Reads, ""),
-    tool("herma_show", "show", Reads, "checkpoint"),
     tool("herma_steps", "steps", Reads, "agent session turn since all").with_list(&["steps"]),
     tool("herma_step_begin", "step begin", Steps, "agent session turn tool call command prompt paths within"),
     tool("herma_step_end", "step end", Steps, "handle call unknown"),
     tool("herma_turn_begin", "turn begin", Notes, "session agent turn prompt"),
     tool("herma_turn_end", "turn end", Notes, "session"),
     tool("herma_continue_restore", "restore --continue", MovesFiles, ""),
-    tool("herma_redo", "redo", MovesFiles, "dry_run"),
     tool("herma_slash", "slash", MovesFiles, "text platform session"),
     tool("herma_store_status", "checkpoints status", Reads, ""),
     tool("herma_prune", "checkpoints prune --force", Removes, "retention_days max_size_mb max_snapshots keep_orphans dry_run"),
@@ -150,80 +154,6 @@ impl Tool {
     const fn for_agents(mut self, words: ForAgents) -> Self {
         self.for_agents = Some(words);
         self
-    }
-}
-
-fn listed(answer: &Value) -> String {
-    let count = answer["checkpoints"].as_array().map_or(0, Vec::len);
-    let has_more = answer["more"] == true;
-    let more = if has_more { " There are more." } else { "" };
-    format!("{count} checkpoints.{more}")
-}
-
-fn compared(answer: &Value) -> String {
-    let patch = answer["patch"].as_str().unwrap_or_default();
-    let is_cut = answer["patch_truncated"] == true;
-    let cut = if is_cut { "\n(the patch goes on)" } else { "" };
-    format!("{} files differ.\n{patch}{cut}", answer["total"])
-}
-
-fn planned(answer: &Value) -> String {
-    let count = |name: &str| answer[name].as_array().map_or(0, Vec::len);
-    let changes = count("actions") + count("changes");
-    let kept = count("kept");
-    format!("{changes} changes, {kept} files kept. Nothing was changed.")
-}
-
-fn moved(answer: &Value) -> String {
-    if answer["dry_run"] == true {
-        return "Nothing was changed.".to_owned();
-    }
-    let count = |name: &str| answer[name].as_u64().unwrap_or(0);
-    let kept = answer["kept"].as_array().map_or(0, Vec::len);
-    let (written, removed) = (count("written"), count("removed"));
-    let before = answer["safety"]["number"].as_u64();
-    let before = before.map(|number| format!(" The state from before is checkpoint {number}."));
-    let before = before.unwrap_or_default();
-    format!("{written} files written, {removed} deleted, {kept} kept.{before}")
-}
-
-/// The same, with what stays of each step that is not wholly undone.
-fn undone(answer: &Value) -> String {
-    let outcomes = answer["outcomes"].as_array().into_iter().flatten();
-    let left = outcomes.filter(|one| one["outcome"] != Extent::Whole.word()).map(|one| {
-        let how =
-            if one["outcome"] == Extent::Part.word() { "undone in part" } else { "not undone" };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let files = one["left"].as_array().into_iter().flatten();
-        let files = files.map(|file| format!("{} ({})", text(&file["path"]), text(&file["text"])));
-        let files: Vec<String> = files.collect();
-        format!("\nStep {} was {how}. As they were: {}.", text_of(&one["step"]), files.join(", "))
-    });
-    let left: String = left.collect();
-    format!("{}{left}", moved(answer))
-}
-
-/// A number, or a handle without quotes.
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Was it to undo something, and undid nothing of it?
-fn undid_nothing(answer: &Value) -> bool {
-    let outcomes = answer["outcomes"].as_array().map_or(&[][..], Vec::as_slice);
-    let is_dry_run = answer["dry_run"] == true;
-    !is_dry_run
-        && !outcomes.is_empty()
-        && outcomes.iter().all(|one| one["outcome"] == Extent::Nothing.word())
-}
-
-fn saved(answer: &Value) -> String {
-    let id = answer["checkpoint"]["id"].as_str().unwrap_or_default();
-    let id = id.get(..8).unwrap_or_default();
-    if answer["is_new"] == true {
-        format!("Saved checkpoint {id}: {} files.", answer["files"])
-    } else {
-        format!("Nothing changed since checkpoint {id}.")
     }
 }
 
@@ -321,15 +251,29 @@ impl Tool {
         .with_hint("`last_prompt: true` is the last prompt that is not undone."))
     }
 
-    /// Was nothing done of what was asked for?
+    /// Was what was asked for not done, or not all of it? What only looks has looked, whatever it found.
     pub(super) fn is_refused(&self, answer: &Value) -> bool {
-        self.effect == MovesFiles && undid_nothing(answer)
+        let changes = matches!(self.effect, Saves | MovesFiles);
+        changes && answer["dry_run"] != true && answer["outcome"] != "done"
     }
 
-    /// What an agent reads of an answer, before the answer itself.
-    pub(super) fn sentence(&self, answer: &Value) -> Option<String> {
+    /// The lists that come in pages: an agent gets no checkpoints beside the rows they are folded into.
+    pub(super) fn lists(&self, has_all: bool) -> &'static [&'static str] {
+        match self.list {
+            [.., "rows"] if !has_all => &["rows"],
+            list => list,
+        }
+    }
+
+    /// Does the patch come with the answer unless it is declined?
+    pub(super) fn has_patch(&self, has_all: bool) -> bool {
+        self.command == "diff" || self.command == "show" && !has_all
+    }
+
+    /// An answer in words, for tools that agents see.
+    pub(super) fn text(&self, answer: &Value) -> Option<String> {
         let words = self.for_agents.as_ref();
-        words.map(|words| (words.sentence)(answer))
+        words.map(|words| (words.text)(answer))
     }
 
     /// The kinds of resources that have changed, now that this was answered.
@@ -355,9 +299,9 @@ mod tests {
         for tool in list(false) {
             let name = tool["name"].as_str().unwrap();
             let hints = &tool["annotations"];
-            let changes = matches!(name, "herma_restore" | "herma_undo");
+            let changes = matches!(name, "herma_restore" | "herma_undo" | "herma_redo");
             assert_eq!(hints["destructiveHint"], changes, "{name}");
-            let reads = matches!(name, "herma_list" | "herma_diff" | "herma_plan_restore");
+            let reads = matches!(name, "herma_timeline" | "herma_diff" | "herma_show");
             assert_eq!(hints["readOnlyHint"], reads, "{name}");
             assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         }

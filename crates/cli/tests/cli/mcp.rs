@@ -37,11 +37,12 @@ fn an_agent_shakes_hands_lists_the_tools_and_uses_them() {
     assert_eq!(
         names,
         [
-            "herma_list",
+            "herma_timeline",
+            "herma_show",
             "herma_diff",
-            "herma_plan_restore",
-            "herma_restore",
             "herma_undo",
+            "herma_redo",
+            "herma_restore",
             "herma_save",
             "herma_hook"
         ]
@@ -52,17 +53,16 @@ fn an_agent_shakes_hands_lists_the_tools_and_uses_them() {
         (&saved["isError"], &saved["structuredContent"]["is_new"]),
         (&json!(false), &json!(true))
     );
-    assert_eq!(saved["structuredContent"]["project"]["path"], json!(project.path()));
+    assert_eq!(saved["content"][0]["text"], "Saved checkpoint 1: 2 files.");
     project.write("a.txt", "two\n");
     let diff = tool(&mut server, "herma_diff", json!({}));
     let text = diff["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("1 files differ.") && text.contains("+two"), "{text}");
-    let listed = tool(&mut server, "herma_list", json!({"limit": 5}));
-    let structured: Value =
-        serde_json::from_str(listed["content"][1]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(structured, listed["structuredContent"], "the text holds the same");
-    let plan = tool(&mut server, "herma_plan_restore", json!({"checkpoint": 1}));
-    assert_eq!(plan["content"][0]["text"], "1 changes, 0 files kept. Nothing was changed.");
+    assert!(text.contains("1 file differs.") && text.contains("+two"), "{text}");
+    let listed = tool(&mut server, "herma_timeline", json!({"limit": 5}));
+    assert_eq!(listed["content"].as_array().unwrap().len(), 1, "nothing is said twice");
+    let plan = tool(&mut server, "herma_restore", json!({"checkpoint": 1, "dry_run": true}));
+    let text = &plan["content"][0]["text"];
+    assert_eq!(text, "It would change 1 path: a.txt. Nothing was changed.");
     assert_eq!(project.read("a.txt"), "two\n");
     let restored = tool(&mut server, "herma_restore", json!({"checkpoint": "1"}));
     assert_eq!(restored["structuredContent"]["written"], 1);
@@ -74,10 +74,10 @@ fn an_agent_shakes_hands_lists_the_tools_and_uses_them() {
     assert_eq!(failed["isError"], true);
     assert!(failed["content"][0]["text"].as_str().unwrap().contains("herma list"), "{failed}");
     assert_eq!(tool(&mut server, "herma_restore", json!({}))["isError"], true);
-    assert_eq!(tool(&mut server, "herma_list", json!({"root": "relative"}))["isError"], true);
+    assert_eq!(tool(&mut server, "herma_timeline", json!({"root": "relative"}))["isError"], true);
     let unknown = json!({"name": "rm", "arguments": {}});
     assert_eq!(server.client.code("tools/call", unknown), -32602);
-    assert_eq!(server.client.code("prompts/list", json!({})), -32601);
+    assert_eq!(server.client.code("completion/complete", json!({})), -32601);
     let (rest, ended) = server.finish();
     assert_eq!((rest.as_str(), ended.code()), ("", Some(0)));
 }

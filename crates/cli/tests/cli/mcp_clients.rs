@@ -23,7 +23,7 @@ fn listed(server: &Server, project: &WorkDir<'_>) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     loop {
         let params = json!({"root": root, "offset": ids.len(), "limit": 1000});
-        let part = client.tool("herma_list", params);
+        let part = client.tool("herma_timeline", params);
         let checkpoints = part["checkpoints"].as_array().expect("a list");
         ids.extend(checkpoints.iter().map(id_of));
         if part["more"] == false {
@@ -55,7 +55,7 @@ fn work(server: &Server, project: &WorkDir<'_>, number: usize, rounds: usize) ->
                 note(&client.tool("herma_step_end", json!({"call": call})));
             }
             _ => {
-                client.tool("herma_list", json!({"limit": 5}));
+                client.tool("herma_timeline", json!({"limit": 5}));
                 client.tool("herma_diff", json!({"limit": 5}));
             }
         }
@@ -156,7 +156,8 @@ fn what_one_does_others_hear_of() {
     let both = [checkpoints.clone(), steps.clone()];
     assert_eq!(heard_after("herma_step_end", begin), both);
     let back = json!({"checkpoint": 2, "all": true});
-    assert_eq!(heard_after("herma_plan_restore", back.clone()), nothing);
+    let plan = json!({"checkpoint": 2, "all": true, "dry_run": true});
+    assert_eq!(heard_after("herma_restore", plan), nothing);
     assert_eq!(heard_after("herma_restore", back), both);
     listener.call("resources/unsubscribe", steps);
     client.tool("herma_undo", json!({"last_prompt": true}));

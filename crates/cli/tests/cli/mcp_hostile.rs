@@ -62,30 +62,33 @@ fn parameters_of_the_wrong_kind_are_refused() {
     client.root = Some(project.path().to_owned());
     client.tool("herma_save", json!({}));
     project.write("a.txt", "two\n");
-    let root = |root: &str| ("herma_list", json!({"root": root}));
+    let root = |root: &str| ("herma_timeline", json!({"root": root}));
     let cases = [
-        ("herma_list", json!({"limit": -1})),
-        ("herma_list", json!({"limit": "1"})),
-        ("herma_list", json!({"limits": 1})),
+        ("herma_timeline", json!({"limit": -1})),
+        ("herma_timeline", json!({"limit": "1"})),
+        ("herma_timeline", json!({"limits": 1})),
         ("herma_restore", json!({})),
         ("herma_restore", json!({"checkpoint": true})),
         ("herma_restore", json!({"checkpoint": -1})),
-        ("herma_restore", json!({"checkpoint": 1, "dry_run": true})),
+        ("herma_restore", json!({"checkpoint": 1, "dryrun": true})),
         ("herma_restore", json!({"checkpoint": 1, "conflicts": "maybe"})),
         ("herma_restore", json!({"checkpoint": 1, "paths": "a.txt"})),
         ("herma_restore", json!({"checkpoint": 1, "paths": []})),
         ("herma_restore", json!({"checkpoint": 1, "paths": null})),
         ("herma_restore", json!({"checkpoint": 1, "paths": [""]})),
-        ("herma_plan_restore", json!({"checkpoint": 1, "paths": []})),
+        ("herma_restore", json!({"checkpoint": 1, "paths": [], "dry_run": true})),
         ("herma_restore", json!({"since": "tomorrow"})),
-        ("herma_undo", json!({"steps": ["1"]})),
+        ("herma_undo", json!({"steps": ["--all"]})),
+        ("herma_undo", json!({"steps": ["-1"]})),
+        ("herma_undo", json!({"steps": "a.txt"})),
+        ("herma_undo", json!({"steps": [true]})),
         ("herma_undo", json!({"steps": []})),
         ("herma_undo", json!({"paths": []})),
         ("herma_diff", json!({"to": 1})),
         root("relative"),
         root("/a\0b"),
         root(&format!("/{}", "x".repeat(5000))),
-        ("herma_list", json!({"root": "/a", "directory": "/a"})),
+        ("herma_timeline", json!({"root": "/a", "directory": "/a"})),
         ("herma_step_end", json!({"handle": "s1", "tool": "x"})),
     ];
     for (tool, arguments) in cases {
@@ -103,8 +106,8 @@ fn parameters_of_the_wrong_kind_are_refused() {
         ("no.such", json!({}), -32601),
         ("tools/call", json!([1]), -32602),
         ("tools/call", json!("x"), -32602),
-        ("tools/call", json!({"name": "herma_list", "arguments": [1]}), -32602),
-        ("tools/call", json!({"name": ["herma_list"]}), -32602),
+        ("tools/call", json!({"name": "herma_timeline", "arguments": [1]}), -32602),
+        ("tools/call", json!({"name": ["herma_timeline"]}), -32602),
         ("tools/call", json!({}), -32602),
         ("resources/subscribe", json!({"uri": 1}), -32602),
         ("resources/subscribe", json!({"uri": "herma://everything/"}), -32602),
@@ -112,7 +115,7 @@ fn parameters_of_the_wrong_kind_are_refused() {
         assert_eq!(client.code(method, params.clone()), code, "{method} {params}");
     }
     assert_eq!(project.read("a.txt"), "two\n", "nothing was put back");
-    let list = client.tool("herma_list", json!({}));
+    let list = client.tool("herma_timeline", json!({}));
     assert_eq!(list["checkpoints"].as_array().unwrap().len(), 1, "{list}");
 }
 
@@ -142,7 +145,8 @@ fn what_looks_like_an_option_is_none() {
     assert_eq!(saved["checkpoint"]["facts"]["agent"], "--json");
     project.write("a.txt", "two\n");
     project.write("--all", "a file\n");
-    let plan = client.tool("herma_plan_restore", json!({"checkpoint": 1, "paths": ["--all"]}));
+    let plan = json!({"checkpoint": 1, "paths": ["--all"], "dry_run": true});
+    let plan = client.tool("herma_restore", plan);
     assert_eq!(plan["actions"][0]["path"], "--all", "{plan}");
     assert_eq!(plan["actions"].as_array().unwrap().len(), 1);
     for checkpoint in ["--help", "--continue", "-h", "--"] {
@@ -172,8 +176,9 @@ fn paths_stay_in_the_project() {
         String::new(),
     ];
     for path in escapes {
-        for tool in ["herma_plan_restore", "herma_restore"] {
-            client.fails(tool, json!({"checkpoint": 1, "paths": [path]}));
+        for dry_run in [true, false] {
+            let restore = json!({"checkpoint": 1, "paths": [path], "dry_run": dry_run});
+            client.fails("herma_restore", restore);
         }
         client.fails("herma_diff", json!({"paths": [path]}));
     }
@@ -248,10 +253,10 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
         "no.such",
     ]);
     let tool = proptest::sample::select(vec![
-        "herma_list",
+        "herma_timeline",
         "herma_show",
         "herma_diff",
-        "herma_plan_restore",
+        "herma_diff",
         "herma_step_begin",
         "herma_steps",
         "herma_status",
@@ -321,7 +326,7 @@ fn long_reasons_do_not_push_checkpoints_out_of_the_list() {
         let saved = client.tool("herma_save", json!({"reason": long}));
         assert_eq!(saved["notes"], json!([]), "all of it was kept");
     }
-    let listed = client.tool("herma_list", json!({}));
+    let listed = client.tool("herma_timeline", json!({}));
     let checkpoints = listed["checkpoints"].as_array().unwrap();
     assert_eq!(checkpoints.len(), 12);
     assert_eq!(listed["more"], false);

@@ -36,7 +36,7 @@ fn a_project_is_opened_saved_compared_and_put_back() {
     assert_eq!(cut["patch"].as_str().unwrap().len(), 10);
     assert_eq!(client.tool("herma_diff", json!({"paths": ["b.txt"]}))["total"], 1);
 
-    let plan = client.tool("herma_plan_restore", json!({"checkpoint": 1}));
+    let plan = client.tool("herma_restore", json!({"checkpoint": 1, "dry_run": true}));
     assert_eq!(plan["actions"].as_array().unwrap().len(), 2, "{plan}");
     assert_eq!(project.read("a.txt"), "two\n", "a plan changes nothing");
     let restored = client.tool("herma_restore", json!({"checkpoint": saved["checkpoint"]["id"]}));
@@ -72,7 +72,7 @@ fn an_answer_is_what_the_command_prints() {
     let mut server =
         Piped::start(&env, env.root(), &["mcp", "--all-tools", "--root", "work/project"]);
     let commands: [(&str, Value, &[&str]); 4] = [
-        ("herma_list", json!({}), &["list", "--json"]),
+        ("herma_timeline", json!({}), &["list", "--json"]),
         ("herma_show", json!({"checkpoint": "start"}), &["show", "start", "--json"]),
         (
             "herma_diff",
@@ -80,8 +80,8 @@ fn an_answer_is_what_the_command_prints() {
             &["diff", "@-1", "@", "--json"],
         ),
         (
-            "herma_plan_restore",
-            json!({"checkpoint": 1}),
+            "herma_restore",
+            json!({"checkpoint": 1, "dry_run": true}),
             &["restore", "@-1", "--dry-run", "--json"],
         ),
     ];
@@ -110,7 +110,7 @@ fn lists_come_in_pages() {
     }
     let mut numbers = Vec::new();
     for offset in [0, 2, 4] {
-        let part = client.tool("herma_list", json!({"offset": offset, "limit": 2}));
+        let part = client.tool("herma_timeline", json!({"offset": offset, "limit": 2}));
         assert_eq!(part["more"], offset < 4);
         let part = part["checkpoints"].as_array().unwrap();
         numbers.extend(part.iter().map(|one| one["number"].as_u64().unwrap()));

@@ -127,6 +127,8 @@ pub(crate) struct Draft<'s> {
     described: Option<Described>,
     /// Was everything read, whatever the stat cache says?
     is_reread: bool,
+    /// Has nothing moved yet, so that whoever asked may still think better of it?
+    may_stop: bool,
     pub(crate) losses: Reliance,
     pub(crate) writer: PackWriter<'s>,
 }
@@ -295,6 +297,7 @@ impl Operation<'_> {
             held,
             described: None,
             is_reread: false,
+            may_stop: false,
             losses: Reliance { packs: lost_packs, ..Reliance::default() },
             writer: PackWriter::new(&self.store.dirs, &self.store.objects)?,
         })
@@ -349,6 +352,7 @@ impl Operation<'_> {
             held: Vec::new(),
             described,
             is_reread,
+            may_stop: true,
             losses,
             writer,
         })
@@ -391,8 +395,9 @@ impl Operation<'_> {
             (None, _) => origin,
         };
         let before = newest.map(|(entry, (tree, _))| (entry.id, tree));
-        let Draft { history, present, at_hand, losses, writer, .. } = draft;
-        let state = NewState::of(&present, at_hand);
+        let Draft { history, present, at_hand, may_stop, losses, writer, .. } = draft;
+        let mut state = NewState::of(&present, at_hand);
+        state.may_stop = may_stop;
         let mut saved = self.publish(&history, before, &state, writer, options, origin)?;
         saved.lost = Lost {
             files: if losses.objects.is_empty() {

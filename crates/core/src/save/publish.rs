@@ -51,6 +51,8 @@ pub(crate) struct NewState {
     edits: Option<Arc<Edits>>,
     /// Contents of the state before that were read already.
     at_hand: Arc<ReadAhead>,
+    /// May whoever asked still stop it?
+    pub(crate) may_stop: bool,
 }
 
 /// What is known of the way from one state to another without asking the store.
@@ -75,6 +77,7 @@ struct Row {
     extra: Option<ObjectId>,
     changes: Option<ChangeCount>,
     origin: Origin,
+    may_stop: bool,
 }
 
 impl NewState {
@@ -89,6 +92,7 @@ impl NewState {
             receipt: named_at_once(present),
             edits: present.edits.clone(),
             at_hand,
+            may_stop: false,
         }
     }
 }
@@ -122,8 +126,8 @@ impl Operation<'_> {
                 "the reason has {given} bytes; only its first {MAX_REASON} were kept"
             ));
         }
-        let NewState { tree, modes, .. } = *state;
-        let row = Row { tree, modes, extra: Some(extra), changes, origin };
+        let NewState { tree, modes, may_stop, .. } = *state;
+        let row = Row { tree, modes, extra: Some(extra), changes, origin, may_stop };
         let before = before.map(|(id, _)| id);
         let saved = self.publish_row(history, before, row, writer, options)?;
         notes.extend(saved.notes);
@@ -148,7 +152,8 @@ impl Operation<'_> {
             foreign.add_checkpoint(&self.store.objects, &of.id);
             count_changes(&self.store, (before, old), (of.tree, &foreign), way).ok()
         });
-        let row = Row { tree: of.tree, modes: of.modes, extra: of.extra, changes, origin };
+        let (tree, modes, extra) = (of.tree, of.modes, of.extra);
+        let row = Row { tree, modes, extra, changes, origin, may_stop: false };
         let made = self.publish_row(&history, before, row, writer, options)?.checkpoint;
         self.note_packs_with(made.id);
         Ok(made)
@@ -163,7 +168,9 @@ impl Operation<'_> {
         writer: PackWriter<'_>,
         options: &SaveOptions,
     ) -> Result<Saved> {
-        let Row { tree, modes, extra, changes, origin } = row;
+        let Row { tree, modes, extra, changes, origin, may_stop } = row;
+        let stop_if_unwanted = || if may_stop { self.progress.check() } else { Ok(()) };
+        stop_if_unwanted()?;
         let mut notes = Vec::new();
         let now = self.clock().now();
         let message = Message {
@@ -183,6 +190,8 @@ impl Operation<'_> {
         let touch = || self.touch(self.settings().durability);
         let (touched, finished) = in_parallel(touch, finish);
         finished?;
+        // The last moment at which stopping makes no checkpoint: the disk may have taken its time.
+        stop_if_unwanted()?;
         if touched? {
             notes.extend(self.unrestorable());
         }

@@ -3,7 +3,7 @@
 //! `docs/data/harmful-changes.tsv` says what they guard against.
 
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use herma_core::engine::{NoProgress, Progress, Stage};
 use herma_core::error::ErrorKind;
@@ -560,6 +560,45 @@ impl Progress for Cancelled {
     fn is_cancelled(&self) -> bool {
         true
     }
+}
+
+/// Wants to stop at the first or second question after everything was looked at.
+struct StopsLate {
+    is_saving: AtomicBool,
+    questions: AtomicUsize,
+    patience: usize,
+}
+
+impl Progress for StopsLate {
+    fn stage(&self, stage: Stage) {
+        self.is_saving.store(stage == Stage::Saving, Ordering::SeqCst);
+    }
+
+    fn files(&self, _: u64, _: Option<u64>) {}
+
+    fn is_cancelled(&self) -> bool {
+        let is_saving = self.is_saving.load(Ordering::SeqCst);
+        is_saving && self.questions.fetch_add(1, Ordering::SeqCst) >= self.patience
+    }
+}
+
+#[test]
+fn a_save_that_is_stopped_late_makes_no_checkpoint() {
+    let p = TestProject::new();
+    p.write("a.txt", "one\n");
+    let save = |patience| {
+        let (is_saving, questions) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let stops = StopsLate { is_saving, questions, patience };
+        p.project().save_with(&SaveOptions::default(), &stops)
+    };
+    let count = || p.project().list_newest(9).unwrap().count;
+    for patience in [0, 1] {
+        let stopped = save(patience).unwrap_err();
+        assert_eq!(stopped.kind(), ErrorKind::Cancelled, "{stopped}");
+        assert_eq!(count(), 0, "{patience}");
+    }
+    save(2).unwrap();
+    assert_eq!(count(), 1);
 }
 
 #[test]
