@@ -121,24 +121,41 @@ impl Projects {
     }
 }
 
+/// The files that a call names and that are in none of these projects.
+pub(super) fn named_elsewhere(env: &CommandEnv, event: &Event, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let (Some(tool), Some(base)) = (&event.tool, base_of(event)) else { return Vec::new() };
+    let words =
+        words_of(event).map(|word| match (word.strip_prefix("~/"), &env.environment.user_home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(word),
+        });
+    let named = tool.paths.iter().cloned().chain(words).map(|path| base.join(path));
+    let real = named.filter_map(|path| herma_fs::dir::canonicalize(&path).ok());
+    let mut elsewhere: Vec<PathBuf> =
+        real.filter(|path| !roots.iter().any(|root| path.starts_with(root))).collect();
+    elsewhere.sort();
+    elsewhere.dedup();
+    elsewhere
+}
+
+/// What may be paths in a command.
+fn words_of(event: &Event) -> impl Iterator<Item = &str> {
+    let command = event.tool.as_ref().and_then(|tool| tool.command.as_deref());
+    let words = command.unwrap_or_default();
+    let words = words.split(|c: char| c.is_whitespace() || "\"'`;|&()<>={},".contains(c));
+    words.filter(|word| !word.is_empty() && !word.starts_with('-')).take(MAX_COMMAND_WORDS)
+}
+
 /// The directories the words of a command name. A command goes wherever it likes; but one that works in a worktree
 /// within the agent's project nearly always says which.
 fn named_by_command(event: &Event) -> Vec<PathBuf> {
-    let tool = event.tool.as_ref();
-    let (Some(command), Some(base)) = (tool.and_then(|tool| tool.command.as_ref()), base_of(event))
-    else {
-        return Vec::new();
+    let Some(base) = base_of(event) else { return Vec::new() };
+    let directory = |word| {
+        let path = base.join(word);
+        let directory = if path.is_dir() { Some(&*path) } else { path.parent() };
+        herma_fs::dir::canonicalize(directory?).ok()
     };
-    let words = command.split(|c: char| c.is_whitespace() || "\"'`;|&()<>={},".contains(c));
-    let words = words.filter(|word| !word.is_empty() && !word.starts_with('-'));
-    let mut directories: Vec<PathBuf> = words
-        .take(MAX_COMMAND_WORDS)
-        .filter_map(|word| {
-            let path = base.join(word);
-            let directory = if path.is_dir() { Some(&*path) } else { path.parent() };
-            herma_fs::dir::canonicalize(directory?).ok()
-        })
-        .collect();
+    let mut directories: Vec<PathBuf> = words_of(event).filter_map(directory).collect();
     directories.sort();
     directories.dedup();
     directories

@@ -57,9 +57,7 @@ fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), S
     let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
     for root in &projects.roots {
         let place = Some(root.as_os_str().as_bytes());
-        let others = projects.roots.iter().filter(|other| *other != root);
-        let others: Vec<String> = others.map(shown).collect();
-        match in_project(env, call, root, others) {
+        match in_project(env, call, root, &projects.roots) {
             Ok(came) => log.came(call, place, &came),
             Err(error) => {
                 let error = CommandError::from(error);
@@ -82,13 +80,13 @@ fn in_project(
     env: &CommandEnv,
     call: &HookCall,
     root: &Path,
-    others: Vec<String>,
+    roots: &[PathBuf],
 ) -> Result<String, Error> {
     let project = env.engine.project(root)?;
     match (call.event.kind, &call.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
         (EventKind::TurnStart, _) => begin_turn(env, &project, call),
-        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, others),
+        (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, roots),
         (EventKind::AfterTool, Some(tool)) => end_call(env, &project, call, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
             save(env, &project, call, "a tool without a name".to_owned())
@@ -211,7 +209,7 @@ fn begin_call(
     project: &Project,
     call: &HookCall,
     tool: &ToolUse,
-    others: Vec<String>,
+    roots: &[PathBuf],
 ) -> Result<String, Error> {
     let event = &call.event;
     if !event.agent.tells_ends() {
@@ -219,11 +217,14 @@ fn begin_call(
     }
     let is_part = event.sub_agent.is_some();
     let is_outer = |step: &Step| is_part && lets_others_work(event, step);
-    let start = StepStart { also_in: others, ..start(env, project, event, tool) };
+    let others = roots.iter().filter(|root| **root != project.root());
+    let also_in = others.map(shown).collect();
+    let start = StepStart { also_in, ..start(env, project, event, tool) };
     let begins = Call {
         repeats_within: tool.call.is_none().then_some(REPEATS_WITHIN),
         is_outer: &is_outer,
         is_over: &|step, answered| is_over(event, step, answered),
+        elsewhere: projects::named_elsewhere(env, event, roots),
         owner: call.caller.clone(),
         ..Call::new(start, call.received.clone())
     };

@@ -3,7 +3,7 @@
 use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
 use herma_core::steps::StepId;
-use herma_core::steps::outside::{Outside, OutsideChange};
+use herma_core::steps::outside::{Outside, OutsideChange, OutsideWhat};
 use herma_worktree::reason::Reason;
 
 use super::json::{PathJson, Serialize, object};
@@ -37,7 +37,7 @@ pub(crate) fn of_steps(steps: &[OutsideOfStep]) -> Vec<impl Serialize + use<>> {
     all.flat_map(|one| of_step(one.step, &one.outside)).collect()
 }
 
-/// What a step changed outside checkpoints, a line each: all files together, then what happened to repositories.
+/// What a step changed outside checkpoints, a line each: all files together, then what happened to repositories and elsewhere.
 pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
     let files: Vec<&OutsideChange> = outside.files().collect();
     let count = files.len() + usize::try_from(outside.more).unwrap_or(usize::MAX);
@@ -52,12 +52,15 @@ pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
         let (count, named) = (counted(count, "file"), named.join(", "));
         lines.push(format!("{count} outside checkpoints changed: {named}"));
     }
-    lines.extend(outside.repositories().map(from_here));
+    lines.extend(outside.others().map(from_here));
     lines
 }
 
 /// A change with its path as from the present directory.
 pub(crate) fn from_here(change: &OutsideChange) -> String {
+    if matches!(change.what, OutsideWhat::Elsewhere(_)) {
+        return change.to_string();
+    }
     let path = here::bytes(&change.path).into_owned();
     OutsideChange { path: path.into(), what: change.what.clone() }.to_string()
 }

@@ -517,6 +517,36 @@ fn a_refused_call_takes_nothing_from_the_steps_after_it() {
     assert_eq!(left, [true, false, false]);
 }
 
+#[test]
+fn what_a_call_changes_outside_the_project_is_said() {
+    let env = test_env();
+    let project = repository(&env);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let at = |name: &str| elsewhere.path().join(name);
+    std::fs::write(at("doomed"), "1").unwrap();
+    std::fs::write(at("kept"), "1").unwrap();
+    let agent = claude(&project);
+    agent.event("UserPromptSubmit", &json!({"prompt": "go"}));
+    let command = format!("rm {} && cat '{}'", at("doomed").display(), at("kept").display());
+    agent.before("1", "Bash", &json!({"command": command}));
+    std::fs::remove_file(at("doomed")).unwrap();
+    agent.after("1", "Bash", &json!({"command": command}));
+    let edit = json!({"file_path": at("new")});
+    agent.before("2", "Write", &edit);
+    std::fs::write(at("new"), "2").unwrap();
+    agent.after("2", "Write", &edit);
+    let said: Vec<Value> = steps(&project).iter().map(|step| step["outside"].clone()).collect();
+    let text = |step: usize| said[step][0]["text"].as_str().unwrap().to_owned();
+    let expected = |name: &str, fate: &str| {
+        format!("outside the project: {} {fate}, not covered", at(name).display())
+    };
+    let told = [expected("doomed", "removed"), expected("new", "made")];
+    assert!([text(0), text(1)].iter().all(|text| told.contains(text)), "{said:?}");
+    let shown = project.run(["show", "@"]).success().stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains(&expected("new", "made")), "{shown}");
+}
+
 /// A sub-agent's conversation is its own, and the prompt that led to it a person's: one undo undoes both.
 #[test]
 fn what_an_agent_of_an_agent_does_belongs_to_the_persons_prompt() {

@@ -6,6 +6,8 @@
 //! one that is at it, and the first of those that came meanwhile. What that one saw is noted in a small file,
 //! the look, and the others share it.
 
+use std::path::PathBuf;
+
 use crate::engine::Project;
 use crate::engine::operation::Operation;
 use herma_fs::Dir;
@@ -39,6 +41,8 @@ pub struct Call<'a> {
     /// Is this open step of the same agent over, since that begins another call? Also told: was one that began after the step
     /// answered by now?
     pub is_over: &'a dyn Fn(&Step, bool) -> bool,
+    /// Files it names that are in no project that is saved for it.
+    pub elsewhere: Vec<PathBuf>,
     /// The agent's process: once it is gone, so is the call.
     pub owner: Option<TempName>,
 }
@@ -52,6 +56,7 @@ impl Call<'_> {
             repeats_within: None,
             is_outer: &|_| false,
             is_over: &|_, _| false,
+            elsewhere: Vec::new(),
             owner: None,
         }
     }
@@ -92,8 +97,14 @@ impl Operation<'_> {
             let outer = open.iter().rev().find(|step| (call.is_outer)(step));
             start.within = outer.map(|step| step.handle);
         }
-        let (step, _) =
-            self.note_begun(&mut log, &open, StepKind::Tool, start, &before, call.owner)?;
+        let begins = Step {
+            kind: StepKind::Tool,
+            start,
+            owner: call.owner.map(|owner| owner.to_string()),
+            watched: self.sight_outside().with_elsewhere(&call.elsewhere),
+            ..Step::default()
+        };
+        let (step, _) = self.note_begun(&mut log, &open, begins, &before)?;
         Ok(BegunCall { step, saved, repeated: false })
     }
 

@@ -200,7 +200,7 @@ fn compare(
         let mut keep = step.part.keep.iter();
         keep.any(|kept| change.path.starts_with(kept))
     };
-    changes.retain(|change| !is_kept(change));
+    changes.retain(|change| !is_kept(change) && step.may_have_changed(&change.path));
     let files = changes.iter().map(|change| change.path.clone());
     let files = files.take(NAMED_FILES).collect();
     let is_asked = |change: &Change| paths.iter().any(|path| change.path.starts_with(path));
@@ -226,7 +226,8 @@ fn overlaps(steps: &[Step]) -> Vec<Vec<StepId>> {
                 }
                 break;
             }
-            if !second.kind.is_move() && !is_part(steps, second, first.handle) {
+            let is_stranger = !second.kind.is_move() && !is_part(steps, second, first.handle);
+            if is_stranger && first.may_meet(second) {
                 shared[earlier].push(second.id());
                 shared[later].push(first.id());
             }

@@ -60,9 +60,9 @@ impl Operation<'_> {
         let open = self.give_up_abandoned(&mut log)?;
         let holding = self.holding_steps(&open);
         let saved = self.save_and_note(&options, holding)?;
-        let owner = (kind == StepKind::Run).then(TempName::next);
-        let (step, beside) =
-            self.note_begun(&mut log, &open, kind, start, &saved.checkpoint, owner)?;
+        let owner = (kind == StepKind::Run).then(|| TempName::next().to_string());
+        let begins = Step { kind, start, owner, watched: self.sight_outside(), ..Step::default() };
+        let (step, beside) = self.note_begun(&mut log, &open, begins, &saved.checkpoint)?;
         Ok(BegunStep { step, saved, beside })
     }
 
@@ -82,23 +82,18 @@ impl Operation<'_> {
         &self,
         log: &mut StepLog,
         open: &[Step],
-        kind: StepKind,
-        mut start: StepStart,
+        begins: Step,
         before: &Checkpoint,
-        owner: Option<TempName>,
     ) -> Result<(Step, Vec<StepId>)> {
         let handle = log.next_handle();
-        start.within = outer_step(log, &start)?;
+        let within = outer_step(log, &begins.start)?;
         let step = Step {
             handle,
-            kind,
             before: Moment { checkpoint: before.id, place: before.place, next_step: handle },
             started: self.clock().now().seconds,
-            owner: owner.map(|owner| owner.to_string()),
-            watched: self.sight_outside(),
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
-            start,
-            ..Step::default()
+            start: StepStart { within, ..begins.start },
+            ..begins
         };
         let beside =
             open.iter().filter(|open| !is_within(log, &step, open.handle)).map(Step::id).collect();

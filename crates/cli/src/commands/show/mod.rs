@@ -17,8 +17,8 @@ use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::diff::write_patch;
 use crate::here;
 use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
-use crate::render::listing;
 use crate::render::step_report::step_json;
+use crate::render::{listing, outside_report};
 use crate::several::Several;
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -138,7 +138,12 @@ fn look(
     let compared =
         env.ui.during(|progress| project.changes(&before, &after, &scope, true, progress));
     // What is damaged was named above.
-    Ok((step, compared.ok().map(|change| without_secrets(change, &receipts))))
+    let change = compared.ok().map(|mut change| {
+        let is_its = |path: &RelPath| step.as_ref().is_none_or(|s| s.step.may_have_changed(path));
+        change.changes.retain(|one| is_its(&one.path));
+        without_secrets(change, &receipts)
+    });
+    Ok((step, change))
 }
 
 /// Takes out of a change what looks like a secret before it or after it.
@@ -172,6 +177,9 @@ fn write_step(
         for line in text.lines() {
             writeln!(out, "    {}", escape(line.as_bytes()))?;
         }
+    }
+    for words in outside_report::in_words(&step.outside) {
+        writeln!(out, "{words}")?;
     }
     if *undone {
         writeln!(out, "It is undone.")?;

@@ -356,8 +356,17 @@ impl Step {
         self.outside.were_there().chain(watched)
     }
 
+    /// May it have changed a file that another one may have changed?
+    pub(crate) fn may_meet(&self, other: &Self) -> bool {
+        let (Some(edits), Some(others)) = (&self.start.edits, &other.start.edits) else {
+            return true;
+        };
+        edits.iter().any(|path| is_within(path, others))
+            || others.iter().any(|path| is_within(path, edits))
+    }
+
     /// May it have changed this, as far as anybody knows?
-    pub(crate) fn may_have_changed(&self, path: &RelPath) -> bool {
+    pub fn may_have_changed(&self, path: &RelPath) -> bool {
         self.start.edits.as_deref().is_none_or(|edits| is_within(path, edits))
             && !is_within(path, &self.not_its)
     }

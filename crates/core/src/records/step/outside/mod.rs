@@ -15,6 +15,7 @@
 //! the one before the step may not say that it was there, and once a step has made it part of the project it looks as if the step
 //! had made it. So the record also says that (`LeftOutThen`), and undo leaves it alone.
 
+mod elsewhere;
 mod noise;
 mod repository;
 mod sighting;
@@ -84,6 +85,31 @@ pub enum OutsideWhat {
     Added(Reason),
     /// A repository of git, in words.
     Git(String),
+    /// A file that the call named and that is not in the project. The path is absolute.
+    Elsewhere(Fate),
+}
+
+/// What became of a file outside the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// It came.
+    Made,
+    /// It has another size or time.
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+impl Fate {
+    /// The word JSON uses.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+        }
+    }
 }
 
 impl LeftOutThen {
@@ -101,6 +127,7 @@ impl OutsideWhat {
             Self::Emptied(_) => "emptied",
             Self::Added(_) => "added",
             Self::Git(_) => "git",
+            Self::Elsewhere(_) => "elsewhere",
         }
     }
 
@@ -111,7 +138,7 @@ impl OutsideWhat {
             | Self::Changed(reason)
             | Self::Emptied(reason)
             | Self::Added(reason) => Some(*reason),
-            Self::Git(_) => None,
+            Self::Git(_) | Self::Elsewhere(_) => None,
         }
     }
 }
@@ -130,6 +157,10 @@ impl Outside {
 
 impl fmt::Display for OutsideChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let OutsideWhat::Elsewhere(fate) = &self.what {
+            let (path, fate) = (escape(&self.path), fate.word());
+            return write!(f, "outside the project: {path} {fate}, not covered");
+        }
         let OutsideWhat::Git(words) = &self.what else {
             let whose = self.what.reason().filter(|reason| reason.is_project());
             if let Some(whose) = whose {
@@ -161,17 +192,17 @@ impl Outside {
         self.changes.iter().filter(is_file)
     }
 
-    /// What happened to repositories of git.
-    pub fn repositories(&self) -> impl Iterator<Item = &OutsideChange> {
-        let is_git = |change: &&OutsideChange| change.what.reason().is_none();
-        self.changes.iter().filter(is_git)
+    /// What happened to repositories of git, and outside the project.
+    pub fn others(&self) -> impl Iterator<Item = &OutsideChange> {
+        let is_other = |change: &&OutsideChange| change.what.reason().is_none();
+        self.changes.iter().filter(is_other)
     }
 
-    fn of(mut files: Vec<OutsideChange>, repositories: Vec<OutsideChange>) -> Self {
+    fn of(mut files: Vec<OutsideChange>, others: Vec<OutsideChange>) -> Self {
         files.sort_unstable();
         let more = files.len().saturating_sub(REMEMBERED);
         files.truncate(REMEMBERED);
-        files.extend(repositories.into_iter().take(REMEMBERED));
+        files.extend(others.into_iter().take(REMEMBERED));
         Self { changes: files, more: more as u64, unseen: 0, unsaid: Vec::new() }
     }
 }

@@ -2,6 +2,7 @@
 
 use herma_store::path::split;
 use std::ffi::CStr;
+use std::path::PathBuf;
 
 use bstr::BString;
 use herma_fs::dir::ListBuffer;
@@ -12,6 +13,7 @@ use herma_worktree::receipt::{LeftOut, Summary};
 use herma_worktree::stat_cache::StatCache;
 use serde::{Deserialize, Serialize};
 
+use super::elsewhere::Named;
 use super::repository::{Bounds, Repository};
 use super::{LeftOutThen, Outside, OutsideChange, OutsideWhat, noise};
 
@@ -32,6 +34,9 @@ pub(crate) struct Sighting {
     /// What is left out and not worth a word when it changes, but there: as much of it as there is room for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     quiet: Vec<LeftOutThen>,
+    /// What a call names outside the project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<Named>,
     /// Is there more than is watched?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
@@ -90,7 +95,14 @@ impl Sighting {
         let mut bounds = Bounds::default();
         let all = std::iter::once(BString::default()).chain(nested);
         let repositories = all.filter_map(|above| Repository::at(root, above, &mut bounds));
-        Self { cut: files.len() < found, files, quiet, repositories: repositories.collect() }
+        let (repositories, cut) = (repositories.collect(), files.len() < found);
+        Self { files, repositories, quiet, elsewhere: Vec::new(), cut }
+    }
+
+    /// The same with these files, which are not in the project.
+    pub(crate) fn with_elsewhere(mut self, paths: &[PathBuf]) -> Self {
+        self.elsewhere = paths.iter().filter_map(|path| Named::now(path)).collect();
+        self
     }
 
     /// Has a save with these counts found something of somebody else's that was not there?
@@ -137,6 +149,7 @@ impl Sighting {
                 }),
             );
         }
+        repositories.extend(self.elsewhere.iter().filter_map(Named::change));
         Outside::of(files, repositories)
     }
 
