@@ -482,6 +482,11 @@ impl Project {
         self.locked(&NoProgress)?.end_turn(session, Whose::All)
     }
 
+    /// Notes that nothing which a session left running in the background runs any more.
+    pub fn end_in_background(&self, session: &str) -> Result<()> {
+        self.locked(&NoProgress)?.end_all_in_background(session)
+    }
+
     /// Notes that an agent of the agent has done its work, and that its calls are over. The turn goes on.
     pub fn end_sub_agent(&self, session: &str, sub_agent: &str) -> Result<()> {
         self.locked(&NoProgress)?.give_up_after_a_look(session, Whose::Of(sub_agent))

@@ -417,16 +417,21 @@ fn those(paths: &BTreeSet<RelPath>, fits: impl Fn(&RelPath) -> bool) -> Vec<&Rel
 /// Says for which steps it is not known what belongs to them.
 fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
     for (step, doubt) in &plan.doubts {
-        let why = match doubt {
-            Doubt::StillOpen => "has not ended: everything that changed since it began",
+        let sentence = match doubt {
+            Doubt::StillOpen => {
+                "has not ended: everything that changed since it began counts as its own"
+            }
             Doubt::EndUnknown => {
-                "never said how it ended: what changed until the next step or checkpoint"
+                "never said how it ended: what changed until the next step or checkpoint counts as its own"
+            }
+            Doubt::InBackground => {
+                "went on in the background: what it changed meanwhile cannot be told from this"
             }
             Doubt::CheckpointGone => {
-                "has lost a checkpoint: what changed until the next one, by hand too,"
+                "has lost a checkpoint: what changed until the next one, by hand too, counts as its own"
             }
         };
-        ui.status(format_args!("Step {step} {why} counts as its own."));
+        ui.status(format_args!("Step {step} {sentence}."));
     }
 }
 

@@ -20,7 +20,7 @@ use crate::records::step::log::StepLog;
 use crate::records::step::marks::{Marks, Turn};
 use crate::records::step::outside::Sighting;
 use crate::records::step::{
-    Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
+    Background, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
 };
 use crate::records::undo::Move;
 use crate::restore::arrival::Arrived;
@@ -69,11 +69,20 @@ impl Operation<'_> {
     /// Steps whose process is gone are over, and what changes from here on is not theirs. Returns the others that are
     /// under way.
     pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>> {
-        let (abandoned, open): (Vec<_>, Vec<_>) =
-            open_steps(log)?.into_iter().partition(Step::is_abandoned);
+        let goes_on = |step: &Step| step.is_open() || step.is_in_background();
+        let recent = log.recent().filter(|step| step.as_ref().map_or(true, goes_on));
+        let mut recent: Vec<Step> = recent.collect::<Result<_>>()?;
+        recent.reverse();
+        let (abandoned, mut open): (Vec<_>, Vec<_>) =
+            recent.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
-            self.end_unknown(log, step)?;
+            if step.is_open() {
+                self.end_unknown(log, step)?;
+            } else {
+                self.end_in_background(log, step)?;
+            }
         }
+        open.retain(Step::is_open);
         Ok(open)
     }
 
@@ -108,8 +117,41 @@ impl Operation<'_> {
         match answer {
             Answer::Ran { since } => self.end_step(which, since),
             Answer::OnlyRead => self.end_step_unchanged(which),
-            Answer::GoesOn => self.end_step_unknown(which),
+            Answer::GoesOn => self.leave_in_background(which),
         }
+    }
+
+    /// Ends a step in what is there now, though it goes on.
+    fn leave_in_background(&self, which: &WhichStep) -> Result<EndedStep> {
+        let ended = self.end_step(which, None)?;
+        let step = Step { background: Some(Background::Running), ..ended.step };
+        self.write_again(&step)?;
+        Ok(EndedStep { step, ..ended })
+    }
+
+    fn write_again(&self, step: &Step) -> Result<()> {
+        let (state, herma) = (self.state_dir()?, self.store.dirs.for_writing()?);
+        StepLog::open(&state)?.write(&herma.tmp, &state, step, self.settings().durability)
+    }
+
+    /// Notes that a command which went on in the background is over.
+    fn end_in_background(&self, log: &StepLog, step: Step) -> Result<()> {
+        let newest = self.load_history()?.newest().map(|entry| (entry.id, entry.place));
+        let (checkpoint, place) = newest.unwrap_or((step.before.checkpoint, step.before.place));
+        let moment = Moment { checkpoint, place, next_step: log.next_handle() };
+        self.write_again(&Step { background: Some(Background::Until(moment)), ..step })
+    }
+
+    /// Notes that nothing of a session goes on in the background any more.
+    pub(crate) fn end_all_in_background(&self, session: &str) -> Result<()> {
+        let (log, session) = (StepLog::open(&self.state_dir()?)?, Some(cut_name(session)));
+        let going_on = log.recent().filter(|step| {
+            let is_its =
+                |step: &Step| step.is_in_background() && step.start.facts.session == session;
+            step.as_ref().map_or(true, is_its)
+        });
+        let going_on: Vec<Step> = going_on.collect::<Result<_>>()?;
+        going_on.into_iter().try_for_each(|step| self.end_in_background(&log, step))
     }
 
     /// Ends a step in what is there now. The tool ran since then, if that is known.
@@ -229,6 +271,9 @@ impl Operation<'_> {
     pub(crate) fn end_turn(&self, session: &str, whose: Whose<'_>) -> Result<Option<Turn>> {
         let state = self.state_dir()?;
         self.give_up_after_a_look(session, whose)?;
+        if whose == Whose::All {
+            self.end_all_in_background(session)?;
+        }
         let mut marks = Marks::read(&state)?;
         let turn = marks.end(session);
         if turn.is_some() {

@@ -23,7 +23,7 @@ pub enum Answer {
     /// It certainly changed nothing: it was over, as far as files go, when it began. Nobody looks; what others changed meanwhile is
     /// found by the next one who does, and is not the call's.
     OnlyRead,
-    /// It goes on in the background. Nobody looks: what it does is not over.
+    /// It goes on in the background: what it does from here on is not told from what others do.
     GoesOn,
 }
 

@@ -37,7 +37,15 @@ impl Steps<'_> {
             let certain = cover.certain && !step.is_unclear(path);
             step.may_have_changed(path).then_some(Cover { certain, ..*cover })
         };
-        covers.iter().filter_map(of).collect()
+        let mut authors: Vec<Cover> = covers.iter().filter_map(of).collect();
+        // What a tool says it edits is not taken for the work of a command that goes on beside it.
+        let edits = |cover: &Cover| {
+            !cover.beside && self.0.get(&cover.step).is_some_and(|s| s.start.edits.is_some())
+        };
+        if authors.iter().any(edits) {
+            authors.retain(|author| !author.beside);
+        }
+        authors
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use herma_worktree::present::StateIds;
 
-use crate::records::step::{LineAuthor, Step, StepEnd, StepId};
+use crate::records::step::{Background, LineAuthor, Step, StepEnd, StepId};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
 
@@ -53,10 +53,18 @@ pub(crate) struct Cover {
     pub(crate) id: StepId,
     /// Was the step under way during all of the stretch, and does it end where it says?
     pub(crate) certain: bool,
+    /// Did it only go on in the background? Then it may have changed anything, and nothing is its own.
+    pub(crate) beside: bool,
 }
 
 /// The state after a restore of some paths only, which no checkpoint holds.
 pub(crate) type AfterMove<'m> = dyn Fn(&Step, &Checkpoint, &Checkpoint) -> Option<StateIds> + 'm;
+
+impl Cover {
+    fn of(step: &Step, certain: bool) -> Self {
+        Self { step: step.handle, id: step.id(), certain, beside: false }
+    }
+}
 
 impl Timeline {
     /// Puts together what is known. `checkpoints` are those that can be read, in any order; `after_move`
@@ -99,7 +107,7 @@ impl Timeline {
         if step.kind.is_move()
             && let Some(own) = self.points.iter().position(|point| point.order == begin)
         {
-            self.covers[own].push(Cover { step: step.handle, id: step.id(), certain: true });
+            self.covers[own].push(Cover::of(step, true));
             return;
         }
         let begins_at = self.last_until(begin);
@@ -117,7 +125,15 @@ impl Timeline {
         };
         for stretch in first..last.min(self.covers.len()) {
             let certain = (stretch > first || begin_known) && (stretch + 1 < last || end_known);
-            self.covers[stretch].push(Cover { step: step.handle, id: step.id(), certain });
+            self.covers[stretch].push(Cover::of(step, certain));
+        }
+        let goes_on = match &step.background {
+            None => last,
+            Some(Background::Running) => self.covers.len(),
+            Some(Background::Until(moment)) => self.first_after(end_order(moment)),
+        };
+        for covers in self.covers.iter_mut().take(goes_on).skip(last) {
+            covers.push(Cover { beside: true, ..Cover::of(step, false) });
         }
     }
 
@@ -231,9 +247,13 @@ impl Timeline {
         self.covers[stretch].iter().map(|cover| cover.id)
     }
 
-    /// The same by their handles.
+    /// The same by their handles, without those that only went on in the background.
     pub(crate) fn steps_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
-        self.covers[stretch].iter().map(|cover| cover.step)
+        self.at_work(stretch).map(|cover| cover.step)
+    }
+
+    fn at_work(&self, stretch: usize) -> impl Iterator<Item = &Cover> {
+        self.covers[stretch].iter().filter(|cover| !cover.beside)
     }
 
     /// Steps under way during a stretch of which it is not known where they began or ended.
@@ -248,7 +268,7 @@ impl Timeline {
         let covers = &self.covers[stretch];
         if covers.is_empty() {
             Belongs::Hand
-        } else if covers.iter().all(is_chosen) {
+        } else if self.at_work(stretch).next().is_some() && self.at_work(stretch).all(is_chosen) {
             Belongs::Chosen
         } else if covers.iter().any(is_chosen) {
             Belongs::Partly

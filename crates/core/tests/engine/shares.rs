@@ -228,3 +228,30 @@ fn a_call_is_over_when_its_agent_is_gone() {
     let other = p.project().end_step(&which, &NoProgress).unwrap().step.id().to_string();
     p.expect("f", &[("other\n", &other)]);
 }
+
+#[test]
+fn what_a_command_does_in_the_background_is_nobodys() {
+    let p = TestProject::new();
+    p.write("old", "old\n");
+    p.runs("server");
+    p.write("served", "started\n");
+    let server = p.answers_with("server", Answer::GoesOn).id().to_string();
+    p.write("by hand", "person or server\n");
+    p.runs("next");
+    p.write("made", "next or server\n");
+    let next = p.answers("next");
+    p.edits("edit", &["edited"]);
+    p.write("edited", "agent\n");
+    let edit = p.answers("edit");
+    p.expect("served", &[("started\n", &server)]);
+    p.expect("by hand", &[("person or server\n", &format!("?[{server}]"))]);
+    p.expect("made", &[("next or server\n", &format!("?[{server}, {next}]"))]);
+    p.expect("edited", &[("agent\n", &edit)]);
+    let plan = p.undo_steps(&of_steps(&[number(&next)])).plan;
+    assert!(!p.exists("made") && p.exists("by hand"), "what was at work is undone");
+    assert_eq!(plan.doubts, [(number(&server), herma_core::steps::Doubt::InBackground)]);
+    p.project().end_session("s").unwrap();
+    p.write("later", "person\n");
+    p.save("later");
+    p.expect("later", &[("person\n", "hand")]);
+}

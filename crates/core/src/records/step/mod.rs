@@ -139,6 +139,16 @@ impl StepEnd {
     }
 }
 
+/// A command that went on after its call was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Background {
+    /// It still does, as far as anybody knows.
+    Running,
+    /// It was over by then.
+    Until(Moment),
+}
+
 /// Why it is not known what belongs to a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
@@ -146,6 +156,8 @@ pub enum Doubt {
     StillOpen,
     /// Nobody said how it ended: what changed until the next time somebody looked counts as its own.
     EndUnknown,
+    /// It went on in the background: nobody can tell what it changed after it was answered, and what others did meanwhile.
+    InBackground,
     /// A checkpoint before or after it is gone: what changed until the next one that is left counts too.
     CheckpointGone,
 }
@@ -156,6 +168,7 @@ impl Doubt {
         match self {
             Self::StillOpen => "open",
             Self::EndUnknown => "end-unknown",
+            Self::InBackground => "in-background",
             Self::CheckpointGone => "checkpoint-gone",
         }
     }
@@ -197,6 +210,9 @@ pub struct Step {
     /// What changed while it was under way without anybody being able to tell whether it did that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unclear: Vec<RelPath>,
+    /// Does it go on in the background though it was answered, or until when did it?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) background: Option<Background>,
     /// Did nobody say that it had ended, and somebody looked when it was over at the latest?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) inferred: bool,
@@ -334,14 +350,23 @@ impl Step {
         match self.end {
             StepEnd::Open => Doubt::StillOpen,
             StepEnd::Unknown(_) => Doubt::EndUnknown,
+            StepEnd::Changed(_) | StepEnd::Unchanged(_) if self.background.is_some() => {
+                Doubt::InBackground
+            }
             StepEnd::Changed(_) | StepEnd::Unchanged(_) => Doubt::CheckpointGone,
         }
+    }
+
+    /// Does it go on in the background?
+    pub(crate) fn is_in_background(&self) -> bool {
+        self.background == Some(Background::Running)
     }
 
     /// Is it open although the process that was to end it is gone?
     pub(crate) fn is_abandoned(&self) -> bool {
         let owner = self.owner.as_ref().and_then(|owner| TempName::parse(owner.as_bytes()));
-        self.is_open() && owner.is_some_and(|owner| !owner.owner_lives())
+        let goes_on = self.is_open() || self.is_in_background();
+        goes_on && owner.is_some_and(|owner| !owner.owner_lives())
     }
 
     /// Did it change nothing, neither in checkpoints nor outside them, as far as anybody noticed?

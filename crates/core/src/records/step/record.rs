@@ -103,7 +103,7 @@ pub(crate) mod tests {
     use crate::records::step::outside::{
         LeftOutThen, Outside, OutsideChange, OutsideWhat, Sighting,
     };
-    use crate::records::step::{Moment, StepEnd, StepKind, StepRules, Undid, UndoneAs};
+    use crate::records::step::{Background, Moment, StepEnd, StepKind, StepRules, Undid, UndoneAs};
     use crate::types::asked::RestoreOptions;
     use crate::types::checkpoint::Facts;
 
@@ -143,6 +143,7 @@ pub(crate) mod tests {
             not_its: vec![RelPath::new("by/hand").unwrap()],
             unclear: vec![RelPath::root()],
             inferred: true,
+            background: Some(Background::Until(moment(9))),
             late: true,
             moves_before: Some(3),
             undid: Some(Undid {
