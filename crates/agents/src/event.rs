@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -94,6 +95,9 @@ pub struct ToolUse {
     pub directory: Option<PathBuf>,
     /// Does it go on in the background after it has answered?
     pub in_background: bool,
+    /// After it has run: how long that took, if the agent says so. What it waited for a person before that is not in
+    /// it, except where the agent asks within the tool.
+    pub duration: Option<Duration>,
 }
 
 /// What an agent said.

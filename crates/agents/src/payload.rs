@@ -40,6 +40,8 @@ enum Kept {
     Present,
     Object,
     Flag(bool),
+    /// A number that is not negative, rounded up.
+    Number(u64),
     Texts(Vec<String>),
     Paths(Vec<String>),
 }
@@ -101,6 +103,14 @@ impl Payload {
     /// Does a field say yes?
     pub(crate) fn says_yes(&self, spot: Spot) -> bool {
         self.kept(spot) == Some(&Kept::Flag(true))
+    }
+
+    /// The number in a field, if it is not negative.
+    pub(crate) fn number(&self, spot: Spot) -> Option<u64> {
+        match self.kept(spot) {
+            Some(Kept::Number(number)) => Some(*number),
+            _ => None,
+        }
     }
 
     /// Is a field there, whatever its value?
@@ -341,13 +351,16 @@ impl<'de> Visitor<'de> for Value<'_> {
         Ok(())
     }
 
-    fn visit_u64<E>(mut self, _: u64) -> Result<(), E> {
-        self.note(Kept::Present);
+    fn visit_u64<E>(mut self, value: u64) -> Result<(), E> {
+        self.note(Kept::Number(value));
         Ok(())
     }
 
-    fn visit_f64<E>(mut self, _: f64) -> Result<(), E> {
-        self.note(Kept::Present);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn visit_f64<E>(mut self, value: f64) -> Result<(), E> {
+        // A cast keeps within the bounds of its type.
+        let kept = if value >= 0.0 { Kept::Number(value.ceil() as u64) } else { Kept::Present };
+        self.note(kept);
         Ok(())
     }
 

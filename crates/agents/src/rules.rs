@@ -5,6 +5,7 @@
 //! files; this is what applies them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::agent::Agent;
 use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
@@ -20,6 +21,9 @@ const FILES: &str = "file_path filePath path notebook_path absolute_path target_
 pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
     [FILES, DIRECTORIES, BACKGROUND].into_iter().flat_map(|names| names.split(' '))
 }
+
+/// A tool that is said to have run for longer has not.
+const MAX_DURATION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How the payloads of one agent are read.
 pub(crate) struct Rules {
@@ -43,6 +47,8 @@ pub(crate) struct Rules {
     pub(crate) prompt: &'static [Spot],
     pub(crate) call: &'static [Spot],
     pub(crate) tool: &'static [Spot],
+    /// Where the end of a tool says for how many milliseconds it ran.
+    pub(crate) duration: &'static [Spot],
     /// The objects that may hold the arguments of a tool.
     pub(crate) arguments: &'static [Place],
     pub(crate) directory: &'static [Spot],
@@ -87,6 +93,7 @@ impl Rules {
         prompt: &[(TOP, "prompt")],
         call: &[(TOP, "tool_use_id"), (TOP, "tool_call_id"), ("params.arguments", "id")],
         tool: &[(TOP, "tool_name"), ("params.arguments", "tool")],
+        duration: &[],
         arguments: &["tool_input"],
         directory: &[(TOP, "cwd"), ("params.arguments", "cwd")],
         roots: &[],
@@ -211,8 +218,14 @@ impl Rules {
             paths: payload.paths(place, FILES.split(' ').chain([PATCHED])),
             directory: payload.paths(place, DIRECTORIES.split(' ')).into_iter().next(),
             in_background: in_background(payload, place),
+            duration: self.duration(payload),
             name,
         })
+    }
+
+    fn duration(&self, payload: &Payload) -> Option<Duration> {
+        let milliseconds = self.duration.iter().find_map(|spot| payload.number(*spot))?;
+        Some(Duration::from_millis(milliseconds)).filter(|duration| *duration <= MAX_DURATION)
     }
 
     /// What kind of tool it is. What is not known may change files.

@@ -16,6 +16,7 @@ use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    runs_in_turn: true,
     sign: |places| places.variable_or("CLAUDE_CONFIG_DIR", ".claude"),
     place_variables: &["CLAUDE_CONFIG_DIR"],
     targets: |places, scope| {
@@ -29,6 +30,7 @@ pub(super) static AGENT: Definition = Definition {
 
 const RULES: Rules = Rules {
     turn: &[(TOP, "prompt_id"), ("params.arguments", "prompt")],
+    duration: &[(TOP, "duration_ms")],
     root_variables: &["CLAUDE_PROJECT_DIR"],
     tools: &[
         (

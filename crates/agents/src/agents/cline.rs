@@ -47,6 +47,7 @@ const RULES: Rules = Rules {
     sub_agent_if: Some((TOP, "parent_agent_id")),
     prompt: &[("userPromptSubmit", "prompt"), ("taskMetadata", "task")],
     call: &[("tool_call", "id")],
+    duration: &[("tool_call", "durationMs"), ("toolUse", "executionTimeMs")],
     tool: &[("tool_call", "name"), ("toolUse", "toolName"), ("toolUse", "tool")],
     arguments: &["tool_call.input", "toolUse.parameters"],
     directory: &[(TOP, "workspaceRoots")],
@@ -84,10 +85,14 @@ const RULES: Rules = Rules {
 
 static TASK: [Field; 1] = [object("taskMetadata", "taskMetadata", &[prompt("task")])];
 
-static CALL: [Field; 2] = [id("id name"), object("input", "tool_call.input", &ARGUMENTS)];
+static CALL: [Field; 3] =
+    [id("id name"), value("durationMs"), object("input", "tool_call.input", &ARGUMENTS)];
 
-static TOOL_USE: [Field; 2] =
-    [id("toolName tool"), object("parameters", "toolUse.parameters", &ARGUMENTS)];
+static TOOL_USE: [Field; 3] = [
+    id("toolName tool"),
+    value("executionTimeMs"),
+    object("parameters", "toolUse.parameters", &ARGUMENTS),
+];
 
 /// `UserPromptSubmit` and the `Task` events tell of turns; none of them holds the agent up.
 const EVENTS: [&str; 7] = [

@@ -42,6 +42,7 @@ const RULES: Rules = Rules {
     mcp_events: &["beforeMCPExecution", "afterMCPExecution"],
     session: &[(TOP, "session_id"), (TOP, "conversation_id")],
     turn: &[(TOP, "generation_id")],
+    duration: &[(TOP, "duration")],
     // The events of one kind of tool have its arguments beside everything else.
     arguments: &["tool_input", TOP],
     directory: &[(TOP, "cwd"), (TOP, "workspace_roots")],
@@ -64,6 +65,7 @@ const RULES: Rules = Rules {
         command("command"),
         path("file_path"),
         value("edits").of(&EDITED),
+        value("duration"),
     ],
     ..Rules::COMMON
 };

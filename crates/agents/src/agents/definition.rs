@@ -18,6 +18,9 @@ pub(super) struct Definition {
     pub(super) rules: Rules,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
+    /// Of the calls of one conversation that edit files or run commands, does one begin only when the one before it is
+    /// over? Said only where it was seen.
+    pub(super) runs_in_turn: bool,
     /// What is there if the user has it: mostly its directory of settings.
     pub(super) sign: fn(&Places) -> PathBuf,
     /// The variables by which users move it.
@@ -54,6 +57,7 @@ impl Definition {
     pub(super) const COMMON: Self = Self {
         rules: Rules::COMMON,
         tells_ends: true,
+        runs_in_turn: false,
         sign: |places| places.home.clone(),
         place_variables: &[],
         targets: |_, _| Ok(Vec::new()),

@@ -76,6 +76,13 @@ impl Agent {
         self.definition().tells_ends
     }
 
+    /// Of the calls of one conversation that edit files or run commands, does one begin only when the one before it is
+    /// over? A sub-agent's calls are a conversation of their own, whether it has a session or only an id; and what a
+    /// call left running in the background goes on.
+    pub const fn runs_in_turn(self) -> bool {
+        self.definition().runs_in_turn
+    }
+
     /// What is there if the user has it: mostly its directory of settings.
     pub fn sign(self, places: &Places) -> PathBuf {
         (self.definition().sign)(places)
@@ -152,6 +159,12 @@ mod tests {
     use crate::rules;
 
     #[test]
+    fn calls_run_in_turn_only_where_that_was_seen() {
+        let seen: Vec<_> = Agent::ALL.into_iter().filter(|agent| agent.runs_in_turn()).collect();
+        assert_eq!(seen, [Agent::Claude, Agent::Gemini]);
+    }
+
+    #[test]
     fn what_is_left_to_do_is_said_only_of_agents_that_leave_something() {
         assert_eq!(Agent::Claude.next_step(false), None);
         let left = Agent::Goose.next_step(false).unwrap();
@@ -172,6 +185,7 @@ mod tests {
                 rules.prompt,
                 rules.call,
                 rules.tool,
+                rules.duration,
                 rules.directory,
                 rules.roots,
             ];

@@ -25,6 +25,7 @@ pub(super) static AGENT: Definition = Definition {
 
 const RULES: Rules = Rules {
     turn: &[(TOP, "prompt_id")],
+    duration: &[(TOP, "duration_ms")],
     root_variables: &["QWEN_PROJECT_DIR"],
     tools: &[
         (

@@ -145,7 +145,7 @@ static COMMON: [Field; 10] = [
     object("tool_input", "tool_input", &ARGUMENTS),
     object("params", "params", &[object("arguments", "params.arguments", &MCP)]),
     id("permission_mode"),
-    value("timestamp"),
+    value("timestamp duration_ms"),
 ];
 
 /// An event of OpenCode's bus, where others have a name.

@@ -100,6 +100,7 @@ pub(crate) fn line(event: &Event) -> String {
         add("paths", paths(&tool.paths));
         add("in", tool.directory.as_ref().map(path));
         add("background", tool.in_background.then(|| "yes".to_owned()));
+        add("ran", tool.duration.map(|duration| format!("{duration:?}")));
     }
     add("roots", paths(&event.roots));
     add("directory", event.directory.as_ref().map(path));

@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Read;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use herma_agents::incoming::MAX_PAYLOAD_BYTES;
 use herma_agents::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, MAX_PROMPT_BYTES};
@@ -120,6 +121,26 @@ fn of_two_fields_with_one_name_the_last_counts() {
     let tool = event.tool.expect("a tool");
     assert_eq!(tool.paths, [PathBuf::from("/d")]);
     assert!(!tool.in_background);
+}
+
+#[test]
+fn a_duration_that_nothing_can_have_is_none() {
+    let ran = |number: &str| {
+        let payload = format!(
+            r#"{{"hook_event_name":"PostToolUse","tool_name":"Bash","duration_ms":{number}}}"#
+        );
+        let event = corpus::event(Agent::Claude, &corpus::surroundings(None), payload.as_bytes());
+        event.tool.expect("a tool").duration
+    };
+    let month = 30 * 24 * 60 * 60 * 1000;
+    for (number, milliseconds) in [("0", 0), ("14", 14), ("13.2", 14), ("2592000000", month)] {
+        assert_eq!(ran(number), Some(Duration::from_millis(milliseconds)), "{number}");
+    }
+    for number in
+        ["-1", "-0.5", "2592000001", "1e300", "18446744073709551615", "\"14\"", "null", "[14]"]
+    {
+        assert_eq!(ran(number), None, "{number}");
+    }
 }
 
 #[test]

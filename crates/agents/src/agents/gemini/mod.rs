@@ -15,6 +15,7 @@ use crate::agents::definition::{
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    runs_in_turn: true,
     sign: |places| {
         let home = places.variable_or("GEMINI_CLI_HOME", "");
         home.join(".gemini")

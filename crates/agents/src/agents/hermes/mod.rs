@@ -18,7 +18,7 @@ use self::config::{Config, HOOKS};
 use crate::agents::definition::{
     Agent, Definition, EventKind, Files, Places, Question, Rules, Scope, Target, ToolClass, Verdict,
 };
-use crate::payload::fields::{id, object, prompt};
+use crate::payload::fields::{id, object, prompt, value};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
@@ -53,6 +53,7 @@ const RULES: Rules = Rules {
     turn: &[("extra", "turn_id")],
     prompt: &[("extra", "user_message")],
     call: &[("extra", "tool_call_id")],
+    duration: &[("extra", "duration_ms")],
     tools: &[
         (
             ToolClass::Read,
@@ -66,7 +67,11 @@ const RULES: Rules = Rules {
     fields: &[object(
         "extra",
         "extra",
-        &[id("turn_id tool_call_id parent_session_id subagent_id"), prompt("user_message")],
+        &[
+            id("turn_id tool_call_id parent_session_id subagent_id"),
+            prompt("user_message"),
+            value("duration_ms"),
+        ],
     )],
     ..Rules::COMMON
 };
