@@ -1,34 +1,5 @@
-// Tells Herma what OpenCode does, so that it can be undone. Never throws and never waits for long: OpenCode would
-// fail the tool, or hang.
-import { spawn } from "node:child_process"
-
-const COMMAND = @COMMAND@
-const LIMIT_MS = 20000
-
-const tell = (name, payload) =>
-  new Promise((done) => {
-    try {
-      const text = JSON.stringify(payload)
-      const child = spawn(COMMAND[0], [...COMMAND.slice(1), name], { stdio: ["pipe", "ignore", "ignore"] })
-      const limit = setTimeout(() => {
-        try {
-          child.kill("SIGKILL")
-        } catch {}
-        done()
-      }, LIMIT_MS)
-      const end = () => {
-        clearTimeout(limit)
-        done()
-      }
-      child.on("error", end)
-      child.on("exit", end)
-      child.stdin.on("error", () => {})
-      child.stdin.end(text)
-    } catch {
-      done()
-    }
-  })
-
+// Tells Herma what happens, so that it can be undone. Never throws and never waits for long: the agent would fail the
+// tool, or hang.
 const EVENTS = ["session.created", "session.idle", "session.error", "session.deleted"]
 
 export const Herma = async ({ project, directory, worktree }) => {
@@ -36,21 +7,32 @@ export const Herma = async ({ project, directory, worktree }) => {
   // A sub-agent is a session of its own, and only its beginning says whose.
   const parents = new Map()
   const about = (input) => ({ ...base, parent_session_id: parents.get(input?.sessionID) })
+  // No hook tells of a call that failed, was refused or was broken off; the bus does.
+  const running = new Map()
+  const ended = (input) => tell("tool.execute.after", { hook: "tool.execute.after", ...about(input), input })
   return {
     "chat.message": async (input, output) => {
       const parts = (output?.parts ?? []).filter((part) => part?.type === "text")
       await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
     },
     "tool.execute.before": async (input, output) => {
+      running.set(input?.callID, { ...input, args: output?.args })
       await tell("tool.execute.before", { hook: "tool.execute.before", ...about(input), input, output: { args: output?.args } })
     },
     "tool.execute.after": async (input) => {
-      await tell("tool.execute.after", { hook: "tool.execute.after", ...about(input), input })
+      running.delete(input?.callID)
+      await ended(input)
     },
     event: async ({ event }) => {
       const session = event?.properties?.info
       if (event?.type === "session.created" && session?.parentID) {
         parents.set(session.id, session.parentID)
+      }
+      const part = event?.type === "message.part.updated" ? event.properties?.part : undefined
+      const input = running.get(part?.callID)
+      if (input && part.state?.status === "error") {
+        running.delete(part.callID)
+        await ended(input)
       }
       if (EVENTS.includes(event?.type)) {
         await tell(event.type, { hook: "event", ...base, event })
