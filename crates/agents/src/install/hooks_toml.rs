@@ -151,11 +151,12 @@ impl HooksToml {
         let tables = self.tables(text);
         let mut rest = text.to_owned();
         for table in tables.iter().rev() {
-            let before = &rest[..table.start];
-            let is_last = table.end == rest.len();
+            // The one behind it may have taken its line end.
+            let end = table.end.min(rest.len());
+            let (before, is_last) = (&rest[..table.start], end == rest.len());
             let has_own_line_end = before.ends_with("\n\n") || is_last && before.ends_with('\n');
             let start = table.start - usize::from(has_own_line_end);
-            rest.replace_range(start..table.end, "");
+            rest.replace_range(start..end, "");
         }
         let first = tables.first().filter(|_| rest.trim().is_empty());
         match first {
@@ -174,7 +175,7 @@ impl HooksToml {
             let end = at + line.len();
             let words = line.trim();
             if words == HEADER {
-                tables.push(at..end);
+                tables.push(at + line.len() - line.trim_start().len()..end);
                 open = true;
             } else if words.is_empty() || words.starts_with(['[', '#']) {
                 open = false;

@@ -15,9 +15,9 @@ use super::{json, test_env};
 
 const SETTINGS: &str = "{\n  \"model\": \"opus\"\n}\n";
 
-const HOSTS: [&str; 11] = [
+const HOSTS: [&str; 17] = [
     "claude", "codex", "gemini", "opencode", "copilot", "cline", "goose", "qwen", "cursor",
-    "crush", "hermes",
+    "crush", "hermes", "kilo", "pi", "vibe", "kimi", "droid", "grok",
 ];
 
 /// Writes a file in the user's home, with the directories it needs.
