@@ -47,10 +47,8 @@ impl Driver for Droid {
                 "Execute",
                 json!({"summary": "as the script says", "command": command, "timeout": 60, "riskLevel": {"value": "low", "reason": "as the script says"}}),
             ),
-            Action::Delegate { prompt } => Call::tool(
-                "Task",
-                json!({"subagent_type": "worker", "description": "as the script says", "prompt": prompt}),
-            ),
+            // Its sub-agents are told the prompt of the conversation, so the model cannot tell them from it.
+            Action::Delegate { .. } => return None,
         })
     }
 }
