@@ -92,9 +92,10 @@ impl Agent {
         self.definition().tells_ends
     }
 
-    /// Of the calls of one conversation that edit files or run commands, does one begin only when the one before it is
-    /// over? A sub-agent's calls are a conversation of their own, whether it has a session or only an id; and what a
-    /// call left running in the background goes on.
+    /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it
+    /// is over? A sub-agent's calls are a conversation of their own, whether it has a session or only an id; calls that
+    /// let another agent work may overlap, as may commands that the agent takes for harmless; and what a call left
+    /// running in the background goes on.
     pub const fn runs_in_turn(self) -> bool {
         self.definition().runs_in_turn
     }
@@ -177,7 +178,7 @@ mod tests {
     #[test]
     fn calls_run_in_turn_only_where_that_was_seen() {
         let seen: Vec<_> = Agent::ALL.into_iter().filter(|agent| agent.runs_in_turn()).collect();
-        assert_eq!(seen, [Agent::Claude, Agent::Gemini, Agent::Droid]);
+        assert_eq!(seen, [Agent::Claude, Agent::Gemini, Agent::Qwen, Agent::Droid]);
     }
 
     #[test]
