@@ -9,6 +9,7 @@ export const Herma = async ({ project, directory, worktree }) => {
   const about = (input) => ({ ...base, parent_session_id: parents.get(input?.sessionID) })
   // No hook tells of a call that failed, was refused or was broken off; the bus does.
   const running = new Map()
+  const key = (call) => `${call?.sessionID} ${call?.callID}`
   const ended = (input) => tell("tool.execute.after", { hook: "tool.execute.after", ...about(input), input })
   return {
     "chat.message": async (input, output) => {
@@ -16,11 +17,11 @@ export const Herma = async ({ project, directory, worktree }) => {
       await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
     },
     "tool.execute.before": async (input, output) => {
-      running.set(input?.callID, { ...input, args: output?.args })
+      running.set(key(input), { ...input, args: output?.args })
       await tell("tool.execute.before", { hook: "tool.execute.before", ...about(input), input, output: { args: output?.args } })
     },
     "tool.execute.after": async (input) => {
-      running.delete(input?.callID)
+      running.delete(key(input))
       await ended(input)
     },
     event: async ({ event }) => {
@@ -29,9 +30,9 @@ export const Herma = async ({ project, directory, worktree }) => {
         parents.set(session.id, session.parentID)
       }
       const part = event?.type === "message.part.updated" ? event.properties?.part : undefined
-      const input = running.get(part?.callID)
+      const input = running.get(key(part))
       if (input && part.state?.status === "error") {
-        running.delete(part.callID)
+        running.delete(key(part))
         await ended(input)
       }
       if (EVENTS.includes(event?.type)) {
