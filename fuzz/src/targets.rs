@@ -52,11 +52,20 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// The agents whose configuration is edited; each is read in a way of its own.
-const CONFIGURED: [Agent; 6] =
-    [Agent::Claude, Agent::Codex, Agent::Crush, Agent::Cursor, Agent::Hermes, Agent::Qwen];
+const CONFIGURED: [Agent; 9] = [
+    Agent::Claude,
+    Agent::Codex,
+    Agent::Crush,
+    Agent::Cursor,
+    Agent::Hermes,
+    Agent::Qwen,
+    Agent::Droid,
+    Agent::Kimi,
+    Agent::Vibe,
+];
 
 /// The agents that call.
-const CALLING: [Agent; 11] = [
+const CALLING: [Agent; 17] = [
     Agent::Claude,
     Agent::Cline,
     Agent::Codex,
@@ -68,6 +77,12 @@ const CALLING: [Agent; 11] = [
     Agent::Hermes,
     Agent::OpenCode,
     Agent::Qwen,
+    Agent::Droid,
+    Agent::Grok,
+    Agent::Kilo,
+    Agent::Kimi,
+    Agent::Pi,
+    Agent::Vibe,
 ];
 
 /// The first byte says which agent is meant. So what was found for one is tried with the others by changing it.

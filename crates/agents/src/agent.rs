@@ -34,6 +34,12 @@ agents! {
     Cursor = "cursor", "Cursor", ShellForAnswer;
     Crush = "crush", "Crush", Shell;
     Hermes = "hermes", "Hermes Agent", Anything;
+    Kilo = "kilo", "Kilo CLI", Shell;
+    Pi = "pi", "Pi", Shell;
+    Vibe = "vibe", "Mistral Vibe", Shell;
+    Kimi = "kimi", "Kimi Code", Shell;
+    Droid = "droid", "Droid", Anything;
+    Grok = "grok", "Grok", Shell;
 }
 
 /// How an agent runs the command line of a hook.

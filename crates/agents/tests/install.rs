@@ -9,6 +9,7 @@ mod install {
     mod properties;
     mod shared_json;
     mod switches;
+    mod toml;
 
     use std::path::{Path, PathBuf};
 

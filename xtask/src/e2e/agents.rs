@@ -58,6 +58,12 @@ pub const COPILOT: Package = npm("copilot", "@github/copilot", "1.0.102", "copil
 pub const CLINE: Package = npm("cline", "cline", "3.0.65", "cline");
 pub const QWEN: Package = npm("qwen24", "@qwen-code/qwen-code", "0.24.4", "qwen");
 
+pub const KILO: Package = npm("kilo", "@kilocode/cli", "7.7.7", "kilo");
+pub const PI: Package = npm("pi", "@earendil-works/pi-coding-agent", "0.87.1", "pi");
+pub const KIMI: Package = npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "kimi");
+pub const DROID: Package = npm("droid", "droid", "0.215.0", "droid");
+pub const GROK: Package = npm("grok", "@xai-official/grok", "1.0.41", "grok");
+
 pub const GOOSE: Package = Package {
     directory: "goose",
     source: Source::Archive { package: "@aaif/goose-binary-{}" },
@@ -70,6 +76,14 @@ pub const HERMES: Package = Package {
     source: Source::Python { package: "hermes-agent" },
     version: "0.19.0",
     program: "bin/hermes",
+};
+
+/// It wants Python 3.12.
+pub const VIBE: Package = Package {
+    directory: "vibe",
+    source: Source::Python { package: "mistral-vibe" },
+    version: "3.0.2",
+    program: "bin/vibe",
 };
 
 const fn npm(

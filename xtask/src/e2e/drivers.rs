@@ -7,11 +7,17 @@ mod claude;
 mod cline;
 mod codex;
 mod copilot;
+mod droid;
 mod gemini;
 mod goose;
+mod grok;
 mod hermes;
+mod kilo;
+mod kimi;
 mod opencode;
+mod pi;
 mod qwen;
+mod vibe;
 
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +53,7 @@ pub trait Driver: Sync {
 }
 
 /// All of them, in the order of reports.
-pub const ALL: [&dyn Driver; 9] = [
+pub const ALL: [&dyn Driver; 15] = [
     &claude::Claude,
     &codex::Codex,
     &gemini::Gemini,
@@ -57,6 +63,12 @@ pub const ALL: [&dyn Driver; 9] = [
     &goose::Goose,
     &qwen::Qwen,
     &hermes::Hermes,
+    &kilo::Kilo,
+    &pi::Pi,
+    &vibe::Vibe,
+    &kimi::Kimi,
+    &droid::Droid,
+    &grok::Grok,
 ];
 
 /// The driver a word means.

@@ -18,7 +18,7 @@ pub(super) struct Definition {
     pub(super) rules: Rules,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
-    /// Of the calls of one conversation that edit files or run commands, does one begin only when the one before it is
+    /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it is
     /// over? Said only where it was seen.
     pub(super) runs_in_turn: bool,
     /// What is there if the user has it: mostly its directory of settings.

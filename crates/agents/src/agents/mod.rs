@@ -8,11 +8,18 @@ mod copilot;
 mod crush;
 mod cursor;
 mod definition;
+mod droid;
 mod gemini;
 mod goose;
+mod grok;
 pub(crate) mod hermes;
+mod kilo;
+mod kimi;
 mod opencode;
+mod pi;
+mod plugin;
 mod qwen;
+mod vibe;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -28,7 +35,10 @@ use crate::payload::fields::Field;
 use crate::rules::Rules;
 
 /// Agents whose payloads are known wherever they are sent, the surest first.
-pub(crate) const KNOWN_BY_PAYLOAD: [Agent; 7] = [
+pub(crate) const KNOWN_BY_PAYLOAD: [Agent; 10] = [
+    Agent::Kilo,
+    Agent::Pi,
+    Agent::Grok,
     Agent::Cursor,
     Agent::Cline,
     Agent::Goose,
@@ -58,6 +68,12 @@ impl Agent {
             Self::Cursor => &cursor::AGENT,
             Self::Crush => &crush::AGENT,
             Self::Hermes => &hermes::AGENT,
+            Self::Kilo => &kilo::AGENT,
+            Self::Pi => &pi::AGENT,
+            Self::Vibe => &vibe::AGENT,
+            Self::Kimi => &kimi::AGENT,
+            Self::Droid => &droid::AGENT,
+            Self::Grok => &grok::AGENT,
         }
     }
 
@@ -76,9 +92,10 @@ impl Agent {
         self.definition().tells_ends
     }
 
-    /// Of the calls of one conversation that edit files or run commands, does one begin only when the one before it is
-    /// over? A sub-agent's calls are a conversation of their own, whether it has a session or only an id; and what a
-    /// call left running in the background goes on.
+    /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it
+    /// is over? A sub-agent's calls are a conversation of their own, whether it has a session or only an id; calls that
+    /// let another agent work may overlap, as may commands that the agent takes for harmless; and what a call left
+    /// running in the background goes on.
     pub const fn runs_in_turn(self) -> bool {
         self.definition().runs_in_turn
     }
@@ -161,7 +178,7 @@ mod tests {
     #[test]
     fn calls_run_in_turn_only_where_that_was_seen() {
         let seen: Vec<_> = Agent::ALL.into_iter().filter(|agent| agent.runs_in_turn()).collect();
-        assert_eq!(seen, [Agent::Claude, Agent::Gemini]);
+        assert_eq!(seen, [Agent::Claude, Agent::Gemini, Agent::Qwen, Agent::Droid]);
     }
 
     #[test]

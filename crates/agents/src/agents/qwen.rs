@@ -14,6 +14,7 @@ use super::definition::{Agent, Definition, Dialect, HooksJson, Rules, TOP, ToolC
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    runs_in_turn: true,
     sign: |places| places.home.join(".qwen"),
     targets: |places, scope| {
         Ok(AGENT.shared(places, scope, ".qwen/settings.json", "settings.json", &HOOKS))

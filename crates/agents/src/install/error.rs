@@ -17,9 +17,9 @@ pub enum InstallError {
     /// It can be read, but does not say what it should.
     #[error("it does not look as it should: {0}")]
     Shape(String),
-    /// It is YAML that cannot be read, or not be edited for sure.
+    /// It is YAML or TOML that cannot be read, or not be edited for sure.
     #[error("it cannot be edited safely: {0}")]
-    Yaml(String),
+    Lines(String),
     /// A file that should be ours, but somebody else wrote or changed it.
     #[error("it was written or changed by somebody else")]
     NotOurs,

@@ -6,12 +6,14 @@
 //!
 //! * [`command`]: the command line, and how it is known again
 //! * `hooks_json`, `json`: files with a `hooks` object in JSON
+//! * `hooks_toml`: files with `hooks` tables in TOML
 //! * `own_file`: files that are ours altogether
 //! * [`switches`]: other files that decide whether an agent calls us
 
 pub mod command;
 mod error;
 pub(crate) mod hooks_json;
+pub(crate) mod hooks_toml;
 pub(crate) mod json;
 pub(crate) mod own_file;
 mod places;

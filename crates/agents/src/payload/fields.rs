@@ -140,7 +140,8 @@ static COMMON: [Field; 10] = [
     object("event", "event", &EVENT).or(Text::Id),
     id("session_id parent_session_id agent_id prompt_id"),
     path("cwd"),
-    prompt("prompt"),
+    // Some give it in parts.
+    prompt("prompt").of(&[prompt("text")]),
     id("tool_name tool tool_use_id tool_call_id"),
     object("tool_input", "tool_input", &ARGUMENTS),
     object("params", "params", &[object("arguments", "params.arguments", &MCP)]),

@@ -20,8 +20,8 @@ pub(super) struct Configuration {
 }
 
 /// The agents with a JSON file of the user's own.
-pub(super) const AGENTS: [Agent; 5] =
-    [Agent::Claude, Agent::Codex, Agent::Qwen, Agent::Cursor, Agent::Crush];
+pub(super) const AGENTS: [Agent; 6] =
+    [Agent::Claude, Agent::Codex, Agent::Qwen, Agent::Cursor, Agent::Crush, Agent::Droid];
 
 /// Texts that every one of them must survive. `@EVENT` stands for the event before a tool, `@OTHER` for an event we
 /// do not want, `@ENTRY` for an entry of somebody else, `@V` for what the agent needs at the beginning.
@@ -135,7 +135,7 @@ const TRAILING: [(&str, &str); 4] = [
 
 /// All configurations for an agent.
 pub(super) fn all(agent: Agent) -> Vec<Configuration> {
-    let reads_comments = matches!(agent, Agent::Qwen | Agent::Crush);
+    let reads_comments = matches!(agent, Agent::Qwen | Agent::Crush | Agent::Droid);
     let reads_commas = agent == Agent::Crush;
     let when = |reads: bool| {
         if reads { Expected::RoundTrip } else { Expected::Refused }

@@ -7,8 +7,16 @@ use herma_agents::install::{InstallError, Note, Scope, Target};
 
 use super::{assert_round_trip, command, installed, other_command, places};
 
-const AGENTS: [Agent; 5] =
-    [Agent::Gemini, Agent::OpenCode, Agent::Copilot, Agent::Cline, Agent::Goose];
+const AGENTS: [Agent; 8] = [
+    Agent::Gemini,
+    Agent::OpenCode,
+    Agent::Copilot,
+    Agent::Cline,
+    Agent::Goose,
+    Agent::Kilo,
+    Agent::Pi,
+    Agent::Grok,
+];
 
 fn files(agent: Agent) -> Vec<Target> {
     agent.targets(&places(), &Scope::User).expect("every agent has a user level")
@@ -120,6 +128,11 @@ fn variables_move_the_files_and_projects_have_their_own() {
         ("COPILOT_HOME", "/v/copilot"),
         ("GEMINI_CLI_HOME", "/v/gemini"),
         ("HERMES_HOME", "/v/hermes"),
+        ("FACTORY_HOME_OVERRIDE", "/v/droid"),
+        ("GROK_HOME", "/v/grok"),
+        ("KIMI_CODE_HOME", "/v/kimi"),
+        ("PI_CODING_AGENT_DIR", "/v/pi"),
+        ("VIBE_HOME", "/v/vibe"),
         ("XDG_CONFIG_HOME", "relative/is/not/taken"),
     ] {
         places.variables.push((name, value.into()));
@@ -129,6 +142,12 @@ fn variables_move_the_files_and_projects_have_their_own() {
     assert_eq!(file(Agent::Codex), Path::new("/v/codex/hooks.json"));
     assert_eq!(file(Agent::Copilot), Path::new("/v/copilot/hooks/herma.json"));
     assert_eq!(file(Agent::Hermes), Path::new("/v/hermes/config.yaml"));
+    assert_eq!(file(Agent::Droid), Path::new("/v/droid/.factory/settings.json"));
+    assert_eq!(file(Agent::Grok), Path::new("/v/grok/hooks/herma.json"));
+    assert_eq!(file(Agent::Kimi), Path::new("/v/kimi/config.toml"));
+    assert_eq!(file(Agent::Pi), Path::new("/v/pi/extensions/herma.js"));
+    assert_eq!(file(Agent::Vibe), Path::new("/v/vibe/hooks.toml"));
+    assert_eq!(file(Agent::Kilo), Path::new("/home/user/.config/kilo/plugins/herma.js"));
     assert!(file(Agent::Gemini).starts_with("/v/gemini/.gemini/extensions/herma"));
     assert!(file(Agent::Cline).starts_with("/v/cline/hooks"));
     assert_eq!(file(Agent::Crush), Path::new("/home/user/.config/crush/crush.json"));
@@ -141,7 +160,10 @@ fn variables_move_the_files_and_projects_have_their_own() {
                 assert!(paths.all(|path| path.starts_with("/home/user/p")), "{agent:?}");
             }
             Err(error) => {
-                assert!([Agent::Gemini, Agent::Goose, Agent::Hermes].contains(&error.agent));
+                assert!(
+                    [Agent::Gemini, Agent::Goose, Agent::Hermes, Agent::Kimi]
+                        .contains(&error.agent)
+                );
             }
         }
     }

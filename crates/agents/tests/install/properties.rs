@@ -104,7 +104,7 @@ fn entries(comments: bool) -> BoxedStrategy<String> {
 
 /// A whole file, with hooks or without.
 fn file(agent: Agent) -> BoxedStrategy<String> {
-    let comments = matches!(agent, Agent::Qwen | Agent::Crush);
+    let comments = matches!(agent, Agent::Qwen | Agent::Crush | Agent::Droid);
     let version = agent == Agent::Cursor;
     let names = ["PreToolUse", "Stop", "preToolUse", "stop", "Other", "SessionStart"];
     let events = proptest::sample::subsequence(names.to_vec(), 0..4).prop_flat_map(move |names| {

@@ -51,10 +51,15 @@ fn crush_is_as_before_after_uninstalling() {
 }
 
 #[test]
+fn droid_is_as_before_after_uninstalling() {
+    check(Agent::Droid);
+}
+
+#[test]
 fn all_hosts_with_a_json_file_are_checked() {
     assert_eq!(
         configurations::AGENTS.map(Agent::word),
-        ["claude", "codex", "qwen", "cursor", "crush"]
+        ["claude", "codex", "qwen", "cursor", "crush", "droid"]
     );
     for agent in configurations::AGENTS {
         assert!(target(agent).is_shared);

@@ -284,3 +284,26 @@ fn a_switch_in_the_project_counts_too() {
     let nothing = Fake::default();
     assert_eq!(ask(Agent::Claude, &nothing, &Scope::User, hooks), Verdict::Fine);
 }
+
+#[test]
+fn hooks_that_droid_moved_count_before_those_of_its_settings() {
+    let settings = "/home/user/.factory/settings.json";
+    let moved = "/home/user/.factory/hooks.json";
+    let verdict = |files: &Fake| ask(Agent::Droid, files, &Scope::User, settings);
+    let nothing = Fake::default();
+    assert_eq!(verdict(&nothing), Verdict::Fine);
+    let theirs = r#"[{"hooks": [{"type": "command", "command": "./audit.sh"}]}]"#;
+    for hooks in [
+        format!(r#"{{"PreToolUse": {theirs}}}"#),
+        format!(r#"{{"hooks": {{"PreToolUse": {theirs}}}}}"#),
+    ] {
+        assert_eq!(
+            verdict(&nothing.clone().with(moved, hooks)),
+            Verdict::Off("hooks.json".to_owned())
+        );
+    }
+    let other = format!(r#"{{"hooks": {{"Stop": {theirs}}}}}"#);
+    assert_eq!(verdict(&nothing.clone().with(moved, other)), Verdict::Fine);
+    let ours = installed(&target(Agent::Droid), None, &command());
+    assert_eq!(verdict(&nothing.with(moved, ours)), Verdict::Fine);
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use herma_agents::{Agent, Event, Incoming, Surroundings};
 
 /// The directories of payloads, and whose hook gets them.
-pub(crate) const FORMS: [(&str, Agent); 15] = [
+pub(crate) const FORMS: [(&str, Agent); 21] = [
     ("claude", Agent::Claude),
     ("cline", Agent::Cline),
     ("cline-vscode", Agent::Cline),
@@ -16,12 +16,18 @@ pub(crate) const FORMS: [(&str, Agent); 15] = [
     ("copilot-string", Agent::Copilot),
     ("crush", Agent::Crush),
     ("cursor", Agent::Cursor),
+    ("droid", Agent::Droid),
     ("gemini", Agent::Gemini),
     ("goose", Agent::Goose),
+    ("grok", Agent::Grok),
     ("hermes", Agent::Hermes),
+    ("kilo", Agent::Kilo),
+    ("kimi", Agent::Kimi),
     ("opencode", Agent::OpenCode),
     ("opencode-plugin", Agent::OpenCode),
+    ("pi", Agent::Pi),
     ("qwen", Agent::Qwen),
+    ("vibe", Agent::Vibe),
 ];
 
 pub(crate) fn payloads() -> PathBuf {

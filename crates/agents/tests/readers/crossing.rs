@@ -48,7 +48,7 @@ fn cursor_running_claudes_hook_is_cursor() {
 
 #[test]
 fn every_payload_that_tells_is_recognised_whoevers_hook_gets_it() {
-    for form in ["cline", "cline-vscode", "copilot", "cursor", "goose"] {
+    for form in ["cline", "cline-vscode", "copilot", "cursor", "goose", "grok", "kilo", "pi"] {
         let agent = Agent::from_word(form.split('-').next().expect("a word")).expect("an agent");
         for (file, payload) in corpus::files(form) {
             for named in Agent::ALL {
@@ -83,6 +83,7 @@ fn the_variable_of_the_agent_itself_is_the_surest_root_even_without_a_payload() 
         (Agent::Copilot, "COPILOT_PROJECT_DIR"),
         (Agent::Cursor, "CURSOR_PROJECT_DIR"),
         (Agent::Crush, "CRUSH_PROJECT_DIR"),
+        (Agent::Droid, "FACTORY_PROJECT_DIR"),
     ];
     let all: Vec<_> = variables.map(|(agent, name)| (name, format!("/{}", agent.word()))).to_vec();
     let all: Vec<_> = all.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -142,6 +143,12 @@ fn the_end_of_a_call_has_the_key_of_its_beginning() {
         "goose",
         "qwen",
         "hermes",
+        "droid",
+        "grok",
+        "kilo",
+        "kimi",
+        "pi",
+        "vibe",
     ];
     let recorded = |form: &str| recorded.contains(&form);
     for (form, agent) in corpus::FORMS.into_iter().filter(|(form, _)| recorded(form)) {
@@ -179,11 +186,11 @@ fn codex_is_known_by_its_thread_and_by_its_turn_and_model() {
 fn just_the_variables_in_which_agents_tell_something_are_read() {
     let told: Vec<&str> = herma_agents::variables().collect();
     let expected = "CLAUDE_PROJECT_DIR GEMINI_PROJECT_DIR GEMINI_SESSION_ID COPILOT_PROJECT_DIR COPILOT_CLI \
-         QWEN_PROJECT_DIR CURSOR_PROJECT_DIR CRUSH_PROJECT_DIR CRUSH_SESSION_ID";
+         QWEN_PROJECT_DIR CURSOR_PROJECT_DIR CRUSH_PROJECT_DIR CRUSH_SESSION_ID FACTORY_PROJECT_DIR";
     assert_eq!(told.join(" "), expected);
     let places: Vec<&str> = herma_agents::place_variables().collect();
     let expected = "CLAUDE_CONFIG_DIR CODEX_HOME GEMINI_CLI_HOME GEMINI_CLI_TRUSTED_FOLDERS_PATH COPILOT_HOME \
-         CLINE_DIR HERMES_HOME XDG_CONFIG_HOME";
+         CLINE_DIR HERMES_HOME PI_CODING_AGENT_DIR VIBE_HOME KIMI_CODE_HOME FACTORY_HOME_OVERRIDE GROK_HOME XDG_CONFIG_HOME";
     assert_eq!(places.join(" "), expected);
 }
 

@@ -15,9 +15,9 @@ use super::{json, test_env};
 
 const SETTINGS: &str = "{\n  \"model\": \"opus\"\n}\n";
 
-const HOSTS: [&str; 11] = [
+const HOSTS: [&str; 17] = [
     "claude", "codex", "gemini", "opencode", "copilot", "cline", "goose", "qwen", "cursor",
-    "crush", "hermes",
+    "crush", "hermes", "kilo", "pi", "vibe", "kimi", "droid", "grok",
 ];
 
 /// Writes a file in the user's home, with the directories it needs.
@@ -251,7 +251,7 @@ fn a_project_gets_files_of_its_own_where_that_makes_sense() {
     let before = project.tree();
     for host in HOSTS {
         let output = project.run(["install", host, "--project"]);
-        if ["gemini", "goose", "hermes"].contains(&host) {
+        if ["gemini", "goose", "hermes", "kimi"].contains(&host) {
             let output = output.code(2);
             assert!(output.error_text().contains("not per project"), "{output}");
         } else {

@@ -149,7 +149,7 @@ fn where_no_agent_is_found_the_supported_ones_are_named() {
     ------- stderr -------
     Error: no agent was found on this machine
     Nothing was changed.
-    Hint: `herma install NAME` connects one that has not been started yet: claude, codex, gemini, opencode, copilot, cline, goose, qwen, cursor, crush, hermes.
+    Hint: `herma install NAME` connects one that has not been started yet: claude, codex, gemini, opencode, copilot, cline, goose, qwen, cursor, crush, hermes, kilo, pi, vibe, kimi, droid, grok.
     Hint: `herma run -- COMMAND` saves around any other program.
     [exit status: 1]
     ");

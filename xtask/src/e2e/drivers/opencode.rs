@@ -5,6 +5,23 @@ use crate::e2e::agents;
 
 pub struct OpenCode;
 
+/// The settings of a user with nothing but the fake model.
+pub fn settings(model: &str) -> Value {
+    let fake = json!({
+        "name": "Fake", "tool_call": true, "limit": {"context": 100_000, "output": 8_000},
+    });
+    json!({
+        "model": "fake/fake-model", "small_model": "fake/fake-model",
+        "autoupdate": false, "share": "disabled",
+        "provider": {"fake": {
+            "npm": "@ai-sdk/openai-compatible", "name": "Fake",
+            "options": {"baseURL": format!("{model}/v1"), "apiKey": "x"},
+            "models": {"fake-model": fake},
+        }},
+        "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
+    })
+}
+
 impl Driver for OpenCode {
     fn word(&self) -> &'static str {
         "opencode"
@@ -15,20 +32,7 @@ impl Driver for OpenCode {
     }
 
     fn prepare(&self, sandbox: &Sandbox, model: &str) -> Result<()> {
-        let fake = json!({
-            "name": "Fake", "tool_call": true, "limit": {"context": 100_000, "output": 8_000},
-        });
-        let settings = json!({
-            "model": "fake/fake-model", "small_model": "fake/fake-model",
-            "autoupdate": false, "share": "disabled",
-            "provider": {"fake": {
-                "npm": "@ai-sdk/openai-compatible", "name": "Fake",
-                "options": {"baseURL": format!("{model}/v1"), "apiKey": "x"},
-                "models": {"fake-model": fake},
-            }},
-            "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
-        });
-        sandbox.write_json(".config/opencode/opencode.json", &settings)
+        sandbox.write_json(".config/opencode/opencode.json", &settings(model))
     }
 
     fn command(&self, sandbox: &Sandbox, _: &str, prompt: &str) -> Command {

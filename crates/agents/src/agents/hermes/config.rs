@@ -39,7 +39,7 @@ pub(super) const TIMEOUT: u64 = 20;
 pub(super) struct Config;
 
 fn refuse<T>(why: &str) -> Result<T, InstallError> {
-    Err(InstallError::Yaml(why.to_owned()))
+    Err(InstallError::Lines(why.to_owned()))
 }
 
 impl HookFile for Config {
@@ -115,7 +115,7 @@ fn is_json(text: &str) -> bool {
 
 /// The whole file as values.
 fn read(text: &str) -> Result<Map<String, Data>, InstallError> {
-    crate::yaml::values(text).map_err(InstallError::Yaml)
+    crate::yaml::values(text).map_err(InstallError::Lines)
 }
 
 /// Our command lines by event.

@@ -5,14 +5,14 @@
 //! `shell.env` is the only sign of a command that the user runs, and comes a second time for commands of
 //! the agent.
 //!
-//! The plugin starts Herma without a shell. `OpenCode` waits for a plugin without any limit and takes what it throws for
-//! the tool's failure, so the plugin keeps a limit itself and throws nothing.
+//! No hook is called when a tool failed or was refused; the bus then says so, which the plugin passes on as the end of
+//! the call.
 
 use crate::agents::definition::{
     ARGUMENTS, Agent, Definition, EVENT, EventKind, Field, FoundCommand, HookCommand, OwnFile,
     Program, Rules, TOP, Target, ToolClass,
 };
-use crate::install::json::{Json, Layout};
+use crate::agents::plugin::{command_of, script};
 use crate::payload::fields::{id, object, path, prompt};
 
 pub(super) static AGENT: Definition = Definition {
@@ -21,13 +21,13 @@ pub(super) static AGENT: Definition = Definition {
     targets: |places, scope| {
         let of_user = (AGENT.sign)(places).join("plugins/herma.js");
         let path = scope.choose(".opencode/plugins/herma.js", of_user);
-        Ok(vec![Target::own(vec![path], OwnFile::Program(PLUGIN))])
+        Ok(vec![Target::own(vec![path], PLUGIN)])
     },
     next_step: |_| Some("Restart OpenCode: plugins are read when it starts."),
     ..Definition::COMMON
 };
 
-const RULES: Rules = Rules {
+pub(super) const RULES: Rules = Rules {
     events: &[
         (EventKind::SessionStart, "session.created"),
         (EventKind::SessionEnd, "session.deleted dispose"),
@@ -67,7 +67,7 @@ const RULES: Rules = Rules {
         payload.has(("input", "sessionID")) || payload.has(("event.properties", "sessionID"))
     },
     fields: &[
-        id("hook sessionID"),
+        id("agent hook sessionID"),
         path("directory worktree"),
         object("input", "input", &INPUT),
         object("output", "output", &OUTPUT),
@@ -88,34 +88,25 @@ static OUTPUT: [Field; 3] = [
     object("parts", "output.parts", &[prompt("text")]),
 ];
 
-const PLUGIN: Program = Program {
-    head: "",
-    comment: "//",
-    mode: 0o644,
-    event: "plugin",
-    body: |command, _| plugin(command),
-    command_of,
-};
-
-/// The plugin that runs this command.
-fn plugin(command: &HookCommand) -> String {
-    let words = command.words(Agent::OpenCode).into_iter();
-    let words = Json::Array(words.map(|word| Json::Text(word.to_owned())).collect());
-    let words = words.render(&Layout::own().on_one_line(), "");
-    // A line separator ends a line in a script, but not in JSON.
-    let words = words.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
-    include_str!("plugin.js").replacen("@COMMAND@", &words, 1)
+/// The plugin, of OpenCode or of a fork.
+pub(super) const fn plugin(
+    body: fn(&HookCommand, &str) -> String,
+    command_of: fn(&str) -> Option<FoundCommand>,
+) -> OwnFile {
+    OwnFile::Program(Program {
+        head: "",
+        comment: "//",
+        mode: 0o644,
+        event: "plugin",
+        body,
+        command_of,
+    })
 }
 
-/// The command a plugin runs.
-fn command_of(text: &str) -> Option<FoundCommand> {
-    let line = text.lines().find_map(|line| line.strip_prefix("const COMMAND = "))?;
-    let words: Vec<String> = serde_json::from_str(line).ok()?;
-    let (home, binary) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [binary, "hook", "opencode"] => (None, binary),
-        [binary, "--home", home, "hook", "opencode"] => (Some(home), binary),
-        _ => return None,
-    };
-    let command = HookCommand::new(binary.as_ref(), home.map(AsRef::as_ref)).ok()?;
-    Some(FoundCommand { command, event: None })
-}
+/// What the plugin does.
+pub(super) const BODY: &str = include_str!("plugin.js");
+
+const PLUGIN: OwnFile = plugin(
+    |command, _| script(command, Agent::OpenCode, BODY),
+    |text| command_of(text, Agent::OpenCode),
+);

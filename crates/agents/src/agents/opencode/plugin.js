@@ -1,59 +1,43 @@
-// Tells Herma what OpenCode does, so that it can be undone. Never throws and never waits for long: OpenCode would
-// fail the tool, or hang.
-import { spawn } from "node:child_process"
-
-const COMMAND = @COMMAND@
-const LIMIT_MS = 20000
-
-const tell = (name, payload) =>
-  new Promise((done) => {
-    try {
-      const text = JSON.stringify(payload)
-      const child = spawn(COMMAND[0], [...COMMAND.slice(1), name], { stdio: ["pipe", "ignore", "ignore"] })
-      const limit = setTimeout(() => {
-        try {
-          child.kill("SIGKILL")
-        } catch {}
-        done()
-      }, LIMIT_MS)
-      const end = () => {
-        clearTimeout(limit)
-        done()
-      }
-      child.on("error", end)
-      child.on("exit", end)
-      child.stdin.on("error", () => {})
-      child.stdin.end(text)
-    } catch {
-      done()
-    }
-  })
-
+// Tells Herma what happens, so that it can be undone. Never throws and never waits for long: the agent would fail the
+// tool, or hang.
 const EVENTS = ["session.created", "session.idle", "session.error", "session.deleted"]
 
 export const Herma = async ({ project, directory, worktree }) => {
   const base = { directory, worktree, project: project?.id }
-  // A sub-agent is a session of its own, and only its beginning says whose.
+  // A sub-agent is a session of its own, and only its beginning says whose. What counts is the person's.
   const parents = new Map()
-  const about = (input) => ({ ...base, parent_session_id: parents.get(input?.sessionID) })
+  const about = (session) => ({ ...base, parent_session_id: parents.get(session) })
+  // No hook tells of a call that failed, was refused or was broken off; the bus does.
+  const running = new Map()
+  const key = (call) => `${call?.sessionID} ${call?.callID}`
+  const ended = (input) => tell("tool.execute.after", { hook: "tool.execute.after", ...about(input?.sessionID), input })
   return {
     "chat.message": async (input, output) => {
       const parts = (output?.parts ?? []).filter((part) => part?.type === "text")
-      await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
+      await tell("chat.message", { hook: "chat.message", ...about(input?.sessionID), input, output: { message: output?.message, parts } })
     },
     "tool.execute.before": async (input, output) => {
-      await tell("tool.execute.before", { hook: "tool.execute.before", ...about(input), input, output: { args: output?.args } })
+      running.set(key(input), { ...input, args: output?.args })
+      await tell("tool.execute.before", { hook: "tool.execute.before", ...about(input?.sessionID), input, output: { args: output?.args } })
     },
     "tool.execute.after": async (input) => {
-      await tell("tool.execute.after", { hook: "tool.execute.after", ...about(input), input })
+      running.delete(key(input))
+      await ended(input)
     },
     event: async ({ event }) => {
       const session = event?.properties?.info
       if (event?.type === "session.created" && session?.parentID) {
-        parents.set(session.id, session.parentID)
+        parents.set(session.id, parents.get(session.parentID) ?? session.parentID)
+      }
+      const part = event?.type === "message.part.updated" ? event.properties?.part : undefined
+      const input = running.get(key(part))
+      if (input && part.state?.status === "error") {
+        running.delete(key(part))
+        await ended(input)
       }
       if (EVENTS.includes(event?.type)) {
-        await tell(event.type, { hook: "event", ...base, event })
+        const { sessionID, info } = event.properties ?? {}
+        await tell(event.type, { hook: "event", ...about(sessionID ?? info?.id), event })
       }
     },
   }

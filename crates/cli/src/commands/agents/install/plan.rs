@@ -236,7 +236,7 @@ pub(crate) fn explain(error: &InstallError, path: Option<&Path>) -> CommandError
         InstallError::NotOurs => {
             new.with_hint("Move it away if you do not need it, and run the command again.")
         }
-        InstallError::Yaml(_) | InstallError::Unsure => {
+        InstallError::Lines(_) | InstallError::Unsure => {
             new.with_hint("docs/AGENTS.md shows the entries, to be added or removed by hand.")
         }
         InstallError::Path(_) => new,
