@@ -252,9 +252,24 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
 }
 
 fn start(env: &CommandEnv, project: &Project, event: &Event, tool: &ToolUse) -> StepStart {
-    let base = tool.directory.clone().or_else(|| event.directory.clone());
+    let base = tool.directory.as_deref().or(event.directory.as_deref());
+    StepStart {
+        call: event.call_key(),
+        within: env.outer_step(project),
+        sub_agent: event.sub_agent.clone(),
+        ..start_of(project, facts(env, event), tool, base)
+    }
+}
+
+/// What a tool is about to do; paths are relative to this directory.
+pub(crate) fn start_of(
+    project: &Project,
+    facts: Facts,
+    tool: &ToolUse,
+    base: Option<&Path>,
+) -> StepStart {
     let shown = |path: &std::path::PathBuf| {
-        let absolute = base.as_ref().map_or_else(|| path.clone(), |base| base.join(path));
+        let absolute = base.map_or_else(|| path.clone(), |base| base.join(path));
         match project.rel_path(&absolute) {
             Ok(inside) => inside.to_string(),
             Err(_) => path.as_os_str().as_bytes().to_str_lossy().into_owned(),
@@ -262,18 +277,15 @@ fn start(env: &CommandEnv, project: &Project, event: &Event, tool: &ToolUse) -> 
     };
     let edits = tool.class == ToolClass::Edit && !tool.paths.is_empty();
     let edited = |path: &PathBuf| {
-        edited(project, &base.as_ref().map_or_else(|| path.clone(), |base| base.join(path)))
+        edited(project, &base.map_or_else(|| path.clone(), |base| base.join(path)))
     };
     StepStart {
-        facts: facts(env, event),
-        call: event.call_key(),
+        facts,
+        call: tool.call.clone(),
         command: tool.command.clone(),
         edits: edits.then(|| tool.paths.iter().flat_map(edited).collect()),
         paths: tool.paths.iter().map(shown).collect(),
-        prompt: None,
-        within: env.outer_step(project),
-        sub_agent: event.sub_agent.clone(),
-        also_in: Vec::new(),
+        ..StepStart::default()
     }
 }
 
@@ -303,14 +315,14 @@ fn end_open(project: &Project, event: &Event) -> Result<(), Error> {
 }
 
 /// Is it a command that certainly only reads? Then one look, before it, is enough.
-fn only_reads(tool: &ToolUse) -> bool {
+pub(crate) fn only_reads(tool: &ToolUse) -> bool {
     let text = tool.command.as_deref().filter(|text| !text.trim().is_empty());
     let is_certain = |text: &str| may_change(&Command::Text(text.into())).is_none();
     tool.class == ToolClass::Shell && text.is_some_and(is_certain)
 }
 
 /// A tool that has answered may have done so earlier than its hook was started, by no more than this.
-const MAX_HOOK_START: Duration = Duration::from_secs(2);
+pub(crate) const MAX_HOOK_START: Duration = Duration::from_secs(2);
 
 /// When a tool that took so long began at the earliest, by the clock of file times.
 fn began(call: &HookCall, took: Duration) -> Option<i64> {

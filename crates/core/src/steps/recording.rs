@@ -5,12 +5,13 @@
 
 use crate::engine::operation::Operation;
 use crate::records::step::record::cut_name;
-use herma_fs::process::TempName;
+use herma_fs::process::{BootMoment, TempName};
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
 use herma_worktree::stat_cache::StatCache;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::engine::Project;
 use crate::engine::open::own_state;
@@ -61,8 +62,14 @@ impl Operation<'_> {
         let holding = self.holding_steps(&open);
         let saved = self.save_and_note(&options, holding)?;
         let owner = (kind == StepKind::Run).then(TempName::next);
-        let (step, beside) =
-            self.note_begun(&mut log, &open, kind, start, &saved.checkpoint, owner)?;
+        let (step, beside) = self.note_begun(
+            &mut log,
+            &open,
+            kind,
+            start,
+            &saved.checkpoint,
+            (owner, Duration::ZERO),
+        )?;
         Ok(BegunStep { step, saved, beside })
     }
 
@@ -77,7 +84,8 @@ impl Operation<'_> {
         Ok(open)
     }
 
-    /// Notes that a step begins in the state of this checkpoint. Also tells which of the open ones it is not a part of.
+    /// Notes that a step begins, or began so long ago, in the state of this checkpoint. Also tells which of the open ones it is not
+    /// a part of.
     pub(crate) fn note_begun(
         &self,
         log: &mut StepLog,
@@ -85,7 +93,7 @@ impl Operation<'_> {
         kind: StepKind,
         mut start: StepStart,
         before: &Checkpoint,
-        owner: Option<TempName>,
+        (owner, ago): (Option<TempName>, Duration),
     ) -> Result<(Step, Vec<StepId>)> {
         let handle = log.next_handle();
         start.within = outer_step(log, &start)?;
@@ -93,7 +101,7 @@ impl Operation<'_> {
             handle,
             kind,
             before: Moment { checkpoint: before.id, place: before.place, next_step: handle },
-            started: self.clock().now().seconds,
+            started: self.clock().now().seconds.saturating_sub_unsigned(ago.as_secs()),
             owner: owner.map(|owner| owner.to_string()),
             watched: self.sight_outside(),
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
@@ -130,6 +138,7 @@ impl Operation<'_> {
         };
         // What was covered when it began, or when others did that are under way, is covered when it ends.
         let holding = self.holding_steps(&open_steps(&log)?);
+        let look = BootMoment::now();
         let mut saved = match self.save_and_note(&options, holding) {
             Ok(saved) => saved,
             Err(e) => {
@@ -152,6 +161,7 @@ impl Operation<'_> {
         } else {
             step.outside.unseen = step.watched.unseen();
         }
+        self.note_look(&state, &look, &saved.checkpoint)?;
         let Checkpoint { id: checkpoint, place, .. } = saved.checkpoint;
         let moment = Moment { checkpoint, place, next_step: log.next_handle() };
         let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
