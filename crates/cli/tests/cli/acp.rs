@@ -183,7 +183,7 @@ fn the_project_is_saved_before_the_agent_sees_a_prompt_and_the_editor_a_change()
     assert_eq!(facts["turn"], list["checkpoints"][2]["facts"]["turn"]);
     assert_eq!(facts["tool"], "write_text_file");
     let before = list["checkpoints"][2]["number"].to_string();
-    project.run(["restore", &before]).success();
+    project.run(["restore", "--all", &before]).success();
     assert_eq!(project.read("a.txt"), "one\n", "the state before the prompt");
     assert!(!project.exists("b.txt"));
 }

@@ -372,6 +372,97 @@ mod tests {
         assert_eq!(found.map(|found| found.len()), Some(2));
     }
 
+    /// Who says what of a call, and what that amounts to.
+    fn calls(lines: &[(Side, &str)]) -> Vec<String> {
+        let mut traffic = traffic();
+        traffic.read(Side::Editor, PROMPT.as_bytes());
+        let mut found = Vec::new();
+        for (side, line) in lines {
+            let text = match side {
+                Side::Editor => format!(r#"{{"id":7,"result":{line}}}"#),
+                Side::Agent if line.contains("path\":\"w") => format!(
+                    r#"{{"id":7,"method":"fs/write_text_file","params":{{"sessionId":"s1",{line}}}}}"#
+                ),
+                Side::Agent if line.starts_with('?') => format!(
+                    r#"{{"id":7,"method":"session/request_permission","params":{{"sessionId":"s1","toolCall":{{{}}}}}}}"#,
+                    &line[1..]
+                ),
+                Side::Agent => format!(
+                    r#"{{"method":"session/update","params":{{"sessionId":"s1","update":{{{line}}}}}}}"#
+                ),
+            };
+            for one in traffic.read(*side, text.as_bytes()).unwrap() {
+                let waits = if one.what.waits() { "wait " } else { "" };
+                found.push(match one.what {
+                    What::CallBegins { tool, .. } => {
+                        let about = tool.command.unwrap_or_else(|| format!("{:?}", tool.paths));
+                        format!("{waits}begin {} {about}", tool.name)
+                    }
+                    What::CallAnswered { call } => format!("{waits}answer {call}"),
+                    What::CallEnds { tool } => format!("{waits}end {:?}", tool.paths),
+                    other => format!("{waits}{other:?}").chars().take(11).collect(),
+                });
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_call_is_put_together_from_what_is_told_of_it() {
+        use Side::{Agent, Editor};
+        let found = calls(&[
+            (Agent, r#""toolCallId":"a","kind":"edit","status":"pending""#),
+            (Agent, r#""toolCallId":"a","locations":[{"path":"/x"}]"#),
+            (Agent, r#""toolCallId":"a","status":"in_progress""#),
+            (
+                Agent,
+                r#""toolCallId":"a","status":"completed","content":[{"type":"diff","path":"/y"}]"#,
+            ),
+            (Agent, r#""toolCallId":"a","status":"completed""#),
+        ]);
+        let expected = ["begin edit [\"/x\"]", "end [\"/x\", \"/y\"]"];
+        assert_eq!(found, expected, "an edit of nothing has not begun");
+        let found = calls(&[
+            (Agent, r#"?"toolCallId":"a","kind":"execute","title":"`ls`""#),
+            (Agent, r#""path":"w""#),
+            (Editor, r#"{"outcome":{}}"#),
+            (Agent, r#"?"toolCallId":"a","rawInput":{"command":["a","b"]}"#),
+            (Editor, "{}"),
+            (Agent, r#""toolCallId":"a","status":"failed""#),
+        ]);
+        let expected =
+            ["wait begin execute ls", "wait Change", "answer a", "wait Change", "end []"];
+        assert_eq!(found, expected, "what it asks once more, it asks while it runs");
+        let found = calls(&[
+            (Agent, r#""path":"w""#),
+            (Editor, "null"),
+            (Agent, r#""toolCallId":"r","kind":"read","status":"completed""#),
+            (Agent, r#"?"toolCallId":"t","kind":"think""#),
+            (Editor, "{}"),
+            (Agent, r#""toolCallId":"o","status":"completed""#),
+        ]);
+        let expected = [
+            "wait begin write_text_file [\"w\"]",
+            "end [\"w\"]",
+            "wait Change",
+            "answer t",
+            "begin other []",
+            "end []",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn calls_of_the_past_are_none() {
+        let mut traffic = traffic();
+        let told = r#"{"method":"session/update","params":{"sessionId":"s1","update":{"toolCallId":"a","kind":"edit","status":"completed"}}}"#;
+        assert_eq!(traffic.read(Side::Agent, told.as_bytes()), Some(vec![]), "a session is loaded");
+        traffic.read(Side::Editor, PROMPT.as_bytes());
+        assert_eq!(traffic.read(Side::Agent, told.as_bytes()).map(|found| found.len()), Some(2));
+        traffic.read(Side::Agent, br#"{"id":3,"result":{}}"#);
+        assert_eq!(traffic.read(Side::Agent, told.as_bytes()), Some(vec![]));
+    }
+
     #[test]
     fn a_directory_that_is_not_absolute_is_below_where_the_agent_was_started() {
         let mut traffic = traffic();
