@@ -17,7 +17,7 @@ use herma_fs::process::{BootMoment, TempName, file_clock};
 
 use super::traffic::{Happening, What};
 use crate::command_env::{CommandEnv, Result};
-use crate::hook::work::{MAX_HOOK_START, only_reads, start_of};
+use crate::tool_call::{MAX_HOOK_START, only_reads, start_of};
 
 /// When something was told.
 pub(super) struct Moment {
