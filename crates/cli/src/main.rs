@@ -32,6 +32,7 @@ mod run;
 mod settings;
 mod several;
 mod terminal;
+mod tool_call;
 mod transcript;
 mod usage_error;
 

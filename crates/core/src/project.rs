@@ -436,7 +436,26 @@ impl Project {
 
     /// Notes that the save before a step was finished only after the step had begun.
     pub fn note_late(&self, handle: i64) -> Result<()> {
-        self.locked(&NoProgress)?.note_late(handle)
+        self.locked(&NoProgress)?.amend(handle, |step| step.late = true)
+    }
+
+    /// Notes that the tool of a step that is under way edits these files, if it is one of which that is said.
+    pub fn note_edits(&self, handle: i64, edits: &[RelPath]) -> Result<()> {
+        self.locked(&NoProgress)?.amend(handle, |step| {
+            if let Some(known) = &mut step.start.edits {
+                known.extend(edits.iter().cloned());
+            }
+        })
+    }
+
+    /// Forgets a call that somebody else tells of, too.
+    pub fn forget_call(&self, handle: i64) -> Result<()> {
+        self.locked(&NoProgress)?.forget_call(handle)
+    }
+
+    /// The steps that began last, the newest first, as they are on record.
+    pub fn recent_steps(&self) -> Result<Vec<Step>> {
+        self.if_stored(Operation::recent_steps)
     }
 
     /// The steps that are under way, oldest first.

@@ -4,20 +4,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bstr::ByteSlice;
 use herma_agents::{Agent, Event, EventKind, ToolClass, ToolUse};
 use herma_core::engine::NoProgress;
 use herma_core::steps::{Answer, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_fs::process::file_clock;
-use herma_shell::{Command, may_change};
-use herma_store::RelPath;
 
 use super::log::HookLog;
 use super::{HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
 use crate::terminal::{escape, shown};
+use crate::tool_call::{MAX_HOOK_START, only_reads, start_of};
 use crate::transcript;
 
 /// Agents that read each other's configuration tell the same thing twice within so many seconds.
@@ -259,38 +257,13 @@ fn lets_others_work(event: &Event, step: &Step) -> bool {
 }
 
 fn start(env: &CommandEnv, project: &Project, event: &Event, tool: &ToolUse) -> StepStart {
-    let base = tool.directory.clone().or_else(|| event.directory.clone());
-    let shown = |path: &std::path::PathBuf| {
-        let absolute = base.as_ref().map_or_else(|| path.clone(), |base| base.join(path));
-        match project.rel_path(&absolute) {
-            Ok(inside) => inside.to_string(),
-            Err(_) => path.as_os_str().as_bytes().to_str_lossy().into_owned(),
-        }
-    };
-    let edits = tool.class == ToolClass::Edit && !tool.paths.is_empty();
-    let edited = |path: &PathBuf| {
-        edited(project, &base.as_ref().map_or_else(|| path.clone(), |base| base.join(path)))
-    };
+    let base = tool.directory.as_deref().or(event.directory.as_deref());
     StepStart {
-        facts: facts(env, event),
         call: event.call_key(),
-        command: tool.command.clone(),
-        edits: edits.then(|| tool.paths.iter().flat_map(edited).collect()),
-        paths: tool.paths.iter().map(shown).collect(),
-        prompt: None,
         within: env.outer_step(project),
         sub_agent: event.sub_agent.clone(),
-        also_in: Vec::new(),
+        ..start_of(project, facts(env, event), tool, base)
     }
-}
-
-/// The files of a project that a tool edits which names this one: it may be a link to another.
-fn edited(project: &Project, named: &Path) -> Vec<RelPath> {
-    let real = herma_fs::dir::canonicalize(named).ok();
-    let both = [Some(named), real.as_deref()].into_iter().flatten();
-    let mut edited: Vec<RelPath> = both.filter_map(|path| project.rel_path(path).ok()).collect();
-    edited.dedup();
-    edited
 }
 
 /// The next call tells that the last one is over, where nothing else does.
@@ -308,16 +281,6 @@ fn end_open(project: &Project, event: &Event) -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// Is it a command that certainly only reads? Then one look, before it, is enough.
-fn only_reads(tool: &ToolUse) -> bool {
-    let text = tool.command.as_deref().filter(|text| !text.trim().is_empty());
-    let is_certain = |text: &str| may_change(&Command::Text(text.into())).is_none();
-    tool.class == ToolClass::Shell && text.is_some_and(is_certain)
-}
-
-/// A tool that has answered may have done so earlier than its hook was started, by no more than this.
-const MAX_HOOK_START: Duration = Duration::from_secs(2);
 
 /// When a tool that took so long began at the earliest, by the clock of file times.
 fn began(call: &HookCall, took: Duration) -> Option<i64> {

@@ -34,6 +34,37 @@ for line in sys.stdin:
 sys.exit(7)
 "#;
 
+/// An agent that does what the second text of a prompt says, line by line.
+const SCRIPTED: &str = r#"
+import json, os, subprocess, sys
+def send(message): print(json.dumps(message), flush=True)
+def act(act, directory):
+    if "say" in act:
+        send({"method": "session/update", "params": {"sessionId": "s-1", "update": act["say"]}})
+    elif "ask" in act:
+        send({"id": "ask", "method": "session/request_permission", "params": {"sessionId": "s-1", "toolCall": act["ask"]}})
+        sys.stdin.readline()
+    elif "edit" in act:
+        send({"id": "edit", "method": "fs/write_text_file", "params": {"sessionId": "s-1", "path": act["edit"]}})
+        sys.stdin.readline()
+    elif "write" in act:
+        open(os.path.join(directory, act["write"]), "a").write(act["text"])
+    elif "hook" in act:
+        payload = {"session_id": "s-1", "cwd": directory, **act["hook"]}
+        subprocess.run([os.environ["HERMA"], "hook", "claude"], input=json.dumps(payload).encode(), check=True)
+    elif "exit" in act:
+        sys.exit(act["exit"])
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message.get("method"), message.get("params", {})
+    if method == "session/new":
+        directory = params["cwd"]
+        send({"id": message["id"], "result": {"sessionId": "s-1"}})
+    elif method == "session/prompt":
+        for one in json.loads(params["prompt"][1]["text"]): act(one, directory)
+        send({"id": message["id"], "result": {"stopReason": "end_turn"}})
+"#;
+
 /// The program between a test that plays the editor and an agent.
 struct Session {
     child: Child,
@@ -83,6 +114,33 @@ impl Session {
         self.receive()["params"]["reasons"].clone()
     }
 
+    /// Has the scripted agent work on a prompt; it says what it has to say until it waits for an answer or is done.
+    fn prompts(&mut self, project: &WorkDir<'_>, acts: &Value) -> Value {
+        let new = serde_json::json!({"id": 1, "method": "session/new", "params": {"cwd": project.path()}});
+        self.send(&new);
+        self.receive();
+        let text = |text: &str| serde_json::json!({"type": "text", "text": text});
+        let prompt = serde_json::json!({"id": 2, "method": "session/prompt",
+            "params": {"sessionId": "s-1", "prompt": [text("do it"), text(&acts.to_string())]}});
+        self.send(&prompt);
+        self.goes_on()
+    }
+
+    /// Passes over notifications.
+    fn goes_on(&mut self) -> Value {
+        loop {
+            let message = self.receive();
+            if message["method"] != "session/update" {
+                return message;
+            }
+        }
+    }
+
+    fn answers(&mut self, id: &str) -> Value {
+        self.send(&serde_json::json!({"id": id, "result": {}}));
+        self.goes_on()
+    }
+
     /// Closes the input; returns the exit code and what was said on stderr.
     fn finish(mut self) -> (i32, String) {
         drop(self.input.take());
@@ -110,7 +168,7 @@ fn the_project_is_saved_before_the_agent_sees_a_prompt_and_the_editor_a_change()
     let mut session = Session::start(&env, &["--name", "fake"], &["python3", "-c", AGENT]);
     assert_eq!(session.prompt(&project), serde_json::json!(["before prompt"]));
     assert_eq!(session.receive()["method"], "fs/write_text_file");
-    assert_eq!(reasons(&project), ["before write_text_file", "before prompt"]);
+    assert_eq!(reasons(&project), ["before write_text_file: b.txt", "before prompt"]);
     project.write("b.txt", "written by the editor\n");
     session.send(&serde_json::json!({"id": "w", "result": null}));
     assert_eq!(session.receive()["result"]["stopReason"], "end_turn");
@@ -119,11 +177,13 @@ fn the_project_is_saved_before_the_agent_sees_a_prompt_and_the_editor_a_change()
 
     let list = json(&project.run(["list", "--json"]).success());
     let facts = &list["checkpoints"][0]["facts"];
+    assert_eq!(list["checkpoints"][0]["reason"], "after write_text_file: b.txt");
     assert_eq!(facts["agent"], "fake");
     assert_eq!(facts["session"], "s-1");
-    assert_eq!(facts["turn"], list["checkpoints"][1]["facts"]["turn"]);
+    assert_eq!(facts["turn"], list["checkpoints"][2]["facts"]["turn"]);
     assert_eq!(facts["tool"], "write_text_file");
-    project.run(["restore", "@-1"]).success();
+    let before = list["checkpoints"][2]["number"].to_string();
+    project.run(["restore", "--all", &before]).success();
     assert_eq!(project.read("a.txt"), "one\n", "the state before the prompt");
     assert!(!project.exists("b.txt"));
 }
@@ -312,4 +372,153 @@ fn an_agent_that_is_not_there_is_said_to_be_missing() {
     let output = project.run(["acp", "--", "no-such-agent"]).code(127);
     assert!(output.error_text().contains("there is no command `no-such-agent`"), "{output}");
     project.run(["acp"]).code(2);
+}
+
+fn call(id: &str, kind: &str, status: &str, path: &str) -> Value {
+    serde_json::json!({"say": {"sessionUpdate": "tool_call", "toolCallId": id, "title": "it", "kind": kind,
+        "status": status, "locations": [{"path": path}], "rawInput": {"command": ["touch", path]}}})
+}
+
+fn update(id: &str, status: &str) -> Value {
+    serde_json::json!({"say": {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status}})
+}
+
+fn write(path: &str, text: &str) -> Value {
+    serde_json::json!({"write": path, "text": text})
+}
+
+fn steps(project: &WorkDir<'_>) -> Vec<Value> {
+    let steps = json(&project.run(["steps", "--all", "--json"]).success());
+    let mut steps = steps["steps"].as_array().expect("a list").clone();
+    steps.retain(|step| step["kind"] == "tool");
+    steps.reverse();
+    steps
+}
+
+fn scripted(env: &TestEnv) -> Session {
+    Session::start(env, &["--name", "fake"], &["python3", "-c", SCRIPTED])
+}
+
+#[test]
+fn tool_calls_are_steps_of_their_prompt() {
+    let env = test_env();
+    let project = project(&env);
+    let mut session = scripted(&env);
+    // The last one had run before anybody heard of it.
+    let acts = serde_json::json!([
+        call("c1", "edit", "pending", "a.txt"),
+        update("c1", "in_progress"),
+        write("a.txt", "two\n"),
+        update("c1", "completed"),
+        {"ask": call("r", "read", "pending", "a.txt")["say"]}, update("r", "completed"),
+        update("r", "completed"),
+        write("b.txt", "new\n"),
+        call("c2", "execute", "in_progress", "b.txt"),
+        update("c2", "failed"),
+    ]);
+    assert_eq!(session.prompts(&project, &acts)["method"], "session/request_permission");
+    assert_eq!(session.answers("ask")["result"]["stopReason"], "end_turn");
+    assert_eq!(session.finish(), (0, String::new()));
+    let found = steps(&project);
+    let of = |name: &str| found.iter().map(|step| step[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("call"), ["c1", "c2"]);
+    assert_eq!(of("tool"), ["edit", "execute"]);
+    assert_eq!(of("state"), ["changed", "changed"]);
+    assert_eq!(of("late"), [false, false]);
+    assert_eq!(of("prompt"), ["do it", "do it"]);
+    assert_eq!(found[1]["command"], "touch b.txt");
+    let list = json(&project.run(["list", "--json"]).success());
+    let prompts: Vec<&Value> =
+        list["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "work").collect();
+    assert_eq!(prompts.len(), 1, "{list}");
+    assert_eq!(
+        (&prompts[0]["prompt"], prompts[0]["steps"].as_array().unwrap().len()),
+        (&"do it".into(), 2)
+    );
+    project.run(["undo", "--yes"]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert!(!project.exists("b.txt"));
+}
+
+#[test]
+fn a_question_is_held_until_the_project_is_saved_and_what_a_person_does_meanwhile_is_theirs() {
+    let env = test_env();
+    let project = project(&env);
+    let mut session = scripted(&env);
+    let ask = &call("c1", "execute", "pending", "b.txt")["say"];
+    let acts = serde_json::json!([
+        {"ask": ask}, write("b.txt", "agent\n"), update("c1", "completed"),
+        {"ask": call("c2", "edit", "pending", "a.txt")["say"]}, update("c2", "failed"),
+        {"edit": "c.txt"},
+    ]);
+    project.write("before.txt", "hand\n");
+    assert_eq!(session.prompts(&project, &acts)["method"], "session/request_permission");
+    let open = steps(&project);
+    assert_eq!((&open[0]["state"], &open[0]["late"]), (&"open".into(), &false.into()));
+    // More than a second after its beginning, an end tells what was changed before the tool ran.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    project.write("hand.txt", "hand\n");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(session.answers("ask")["method"], "session/request_permission");
+    assert_eq!(session.answers("ask")["method"], "fs/write_text_file");
+    project.write("c.txt", "the editor\n");
+    assert_eq!(session.answers("edit")["id"], 2);
+    assert_eq!(session.finish(), (0, String::new()));
+    let found = steps(&project);
+    let of = |name: &str| found.iter().map(|step| step[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("tool"), ["execute", "edit", "write_text_file"]);
+    assert_eq!(of("state"), ["changed", "unchanged", "changed"]);
+    project.run(["undo", "--yes"]).success();
+    assert!(project.exists("hand.txt") && !project.exists("b.txt") && !project.exists("c.txt"));
+}
+
+#[test]
+fn what_hooks_tell_of_is_recorded_once() {
+    let env = test_env();
+    let project = project(&env);
+    let mut session = scripted(&env);
+    let hook = |event: &str, id: &str| {
+        serde_json::json!({"hook": {"hook_event_name": event, "prompt_id": "p", "prompt": "do it",
+        "tool_use_id": id, "tool_name": "Bash", "tool_input": {"command": "touch it"}}})
+    };
+    let acts = serde_json::json!([
+        hook("UserPromptSubmit", ""),
+        call("c1", "execute", "pending", "b.txt"),
+        hook("PreToolUse", "t1"),
+        write("b.txt", "1\n"),
+        hook("PostToolUse", "t1"),
+        update("c1", "completed"),
+        call("c2", "execute", "pending", "b.txt"),
+        hook("PreToolUse", "t2"),
+        write("b.txt", "2\n"),
+        hook("PostToolUse", "t2"),
+        update("c2", "completed"),
+    ]);
+    assert_eq!(session.prompts(&project, &acts)["id"], 2);
+    assert_eq!(session.finish(), (0, String::new()));
+    let found = steps(&project);
+    let of = |name: &str| found.iter().map(|step| step[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("call"), ["t1", "t2"]);
+    assert_eq!(of("agent"), ["claude", "claude"]);
+    let list = json(&project.run(["list", "--json"]).success());
+    let prompts = list["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "work");
+    assert_eq!(prompts.count(), 1, "{list}");
+}
+
+#[test]
+fn what_nobody_ended_ends_with_its_agent() {
+    let env = test_env();
+    let project = project(&env);
+    let mut session = scripted(&env);
+    let acts = serde_json::json!([{"ask": call("c1", "edit", "pending", "a.txt")["say"]}, write("a.txt", "two\n"), {"exit": 3}]);
+    session.prompts(&project, &acts);
+    session.send(&serde_json::json!({"id": "ask", "result": {}}));
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut session.output, &mut rest).unwrap();
+    assert_eq!(session.finish().0, 3);
+    assert_eq!(steps(&project)[0]["state"], "unknown");
+    project.write("hand.txt", "hand\n");
+    project.run(["undo", "--yes"]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+    assert!(project.exists("hand.txt"), "what changed since is not its");
 }

@@ -97,9 +97,12 @@ impl Operation<'_> {
             let outer = open.iter().rev().find(|step| (call.is_outer)(step));
             start.within = outer.map(|step| step.handle);
         }
+        // Of what was changed by hand since it was told of, the end may tell that it was.
+        let told_ago = call.received.elapsed().as_secs();
         let begins = Step {
             kind: StepKind::Tool,
             start,
+            started: self.clock().now().seconds.saturating_sub_unsigned(told_ago),
             owner: call.owner.map(|owner| owner.to_string()),
             watched: self.sight_outside().with_elsewhere(&call.elsewhere),
             ..Step::default()
@@ -144,15 +147,23 @@ impl Operation<'_> {
         Ok(saved)
     }
 
-    pub(crate) fn note_late(&self, handle: i64) -> Result<()> {
+    pub(crate) fn amend(&self, handle: i64, amend: impl FnOnce(&mut Step)) -> Result<()> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         if let Some(mut step) = log.step(handle)? {
-            step.late = true;
+            amend(&mut step);
             let herma = self.store.dirs.for_writing()?;
             log.write(&herma.tmp, &state, &step, Durability::Cache)?;
         }
         Ok(())
+    }
+
+    pub(crate) fn forget_call(&self, handle: i64) -> Result<()> {
+        StepLog::open(&self.state_dir()?)?.remove(&[handle])
+    }
+
+    pub(crate) fn recent_steps(&self) -> Result<Vec<Step>> {
+        self.step_log()?.recent().collect()
     }
 
     pub(crate) fn open_steps(&self) -> Result<Vec<Step>> {
@@ -175,13 +186,24 @@ impl Operation<'_> {
         }
         let look = BootMoment::now();
         let saved = self.save_and_note(options, holding)?;
-        let text = format!("{look} {}\n", saved.checkpoint.id.to_hex());
+        self.note_look(state, &look, &saved.checkpoint)?;
+        Ok((saved.checkpoint.clone(), Some(saved)))
+    }
+
+    /// Notes what somebody saw who began to look then.
+    pub(crate) fn note_look(
+        &self,
+        state: &Dir,
+        look: &BootMoment,
+        seen: &Checkpoint,
+    ) -> Result<()> {
+        let text = format!("{look} {}\n", seen.id.to_hex());
         // Without it the next one looks for itself. The old one goes first: some file systems write a file to disk
         // at once when it takes the place of another.
         let herma = self.store.dirs.for_writing()?;
         forget_look(state);
         let _ = write_file(&herma.tmp, state, LOOK, text.as_bytes(), Durability::Cache);
-        Ok((saved.checkpoint.clone(), Some(saved)))
+        Ok(())
     }
 
     /// The newest checkpoint, if somebody began to look after `received` and found its state.

@@ -5,7 +5,7 @@
 
 use crate::engine::operation::Operation;
 use crate::records::step::record::cut_name;
-use herma_fs::process::TempName;
+use herma_fs::process::{BootMoment, TempName};
 use herma_fs::publish::Durability;
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
@@ -60,8 +60,14 @@ impl Operation<'_> {
         let open = self.give_up_abandoned(&mut log)?;
         let holding = self.holding_steps(&open);
         let saved = self.save_and_note(&options, holding)?;
-        let owner = (kind == StepKind::Run).then(|| TempName::next().to_string());
-        let begins = Step { kind, start, owner, watched: self.sight_outside(), ..Step::default() };
+        let begins = Step {
+            kind,
+            start,
+            started: self.clock().now().seconds,
+            owner: (kind == StepKind::Run).then(|| TempName::next().to_string()),
+            watched: self.sight_outside(),
+            ..Step::default()
+        };
         let (step, beside) = self.note_begun(&mut log, &open, begins, &saved.checkpoint)?;
         Ok(BegunStep { step, saved, beside })
     }
@@ -86,7 +92,8 @@ impl Operation<'_> {
         Ok(open)
     }
 
-    /// Notes that a step begins in the state of this checkpoint. Also tells which of the open ones it is not a part of.
+    /// Notes that a step begins, or began so long ago, in the state of this checkpoint. Also tells which of the open ones it is not
+    /// a part of.
     pub(crate) fn note_begun(
         &self,
         log: &mut StepLog,
@@ -99,7 +106,6 @@ impl Operation<'_> {
         let step = Step {
             handle,
             before: Moment { checkpoint: before.id, place: before.place, next_step: handle },
-            started: self.clock().now().seconds,
             rules: Some(self.rules_now()).filter(StepRules::is_recorded),
             start: StepStart { within, ..begins.start },
             ..begins
@@ -167,6 +173,7 @@ impl Operation<'_> {
         };
         // What was covered when it began, or when others did that are under way, is covered when it ends.
         let holding = self.holding_steps(&open_steps(&log)?);
+        let look = BootMoment::now();
         let mut saved = match self.save_and_note(&options, holding) {
             Ok(saved) => saved,
             Err(e) => {
@@ -189,6 +196,7 @@ impl Operation<'_> {
         } else {
             step.outside.unseen = step.watched.unseen();
         }
+        self.note_look(&state, &look, &saved.checkpoint)?;
         let Checkpoint { id: checkpoint, place, .. } = saved.checkpoint;
         let moment = Moment { checkpoint, place, next_step: log.next_handle() };
         let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };

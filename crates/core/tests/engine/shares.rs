@@ -84,6 +84,30 @@ fn a_tool_that_edits_files_did_nothing_to_others() {
 }
 
 #[test]
+fn a_call_that_was_told_of_late_begins_where_somebody_looked_before() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    let prompt = BootMoment::now();
+    p.runs("1");
+    p.write("a", "one\n");
+    let one = p.answers("1");
+    // It had run before anybody heard of it.
+    p.write("b", "two\n");
+    let step = p.told(Call::new(start("2", Some(&["b"])), prompt));
+    p.write("c", "two\n");
+    p.project().note_edits(step.handle, &[rel("c")]).unwrap();
+    let two = p.answers("2");
+    p.expect("a", &[("one\n", &one)]);
+    p.expect("b", &[("two\n", &two)]);
+    p.expect("c", &[("two\n", &two)]);
+    let handles =
+        || p.project().recent_steps().unwrap().iter().map(|s| s.handle).collect::<Vec<_>>();
+    assert_eq!(handles(), [2, 1]);
+    p.project().forget_call(2).unwrap();
+    assert_eq!(handles(), [1]);
+}
+
+#[test]
 fn two_edits_at_once_have_each_what_it_names() {
     let p = TestProject::new();
     p.write("a", "a\n");

@@ -1,11 +1,14 @@
 //! `herma acp`: stands between an editor and its agent, and saves before the agent works.
 //!
 //! Both directions are passed on byte for byte. Two threads read lines, one for each direction; `traffic` tells
-//! which lines announce a change, `saver` saves, and only then the line goes on. Messages that announce a change
-//! are requests: the other side waits for them, so holding one back is no race. A save that fails or takes too
-//! long holds nothing up.
+//! which lines announce a change, `calls` puts together what they say of a tool call, `saver` has it saved and recorded by
+//! `recorder`, and only then the line goes on. Where the other side waits for an answer, holding a line back is no race. Where
+//! it only says what it does, that may be done already: the step then begins where somebody last looked. A save that fails
+//! or takes too long holds nothing up.
 
+mod calls;
 mod lines;
+mod recorder;
 mod saver;
 pub(crate) mod traffic;
 
@@ -32,7 +35,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 ///
 /// Goes in front of the agent's command in the editor's settings. Everything passes through unchanged; the project is
 /// saved before a prompt reaches the agent, and before the editor learns that the agent wants to write a file, run a
-/// command or be permitted something. A save that fails or takes too long is reported on stderr and holds nothing up.
+/// command or be permitted something. Tool calls that the agent tells of are steps, unless its hooks record them. A save that fails or takes too long is reported on stderr and holds nothing up.
 ///
 /// The exit code is the agent's.
 #[derive(Args, Debug)]

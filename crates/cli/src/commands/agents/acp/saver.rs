@@ -3,27 +3,26 @@
 //! Who holds a message back waits for its save, but not for ever. What goes wrong is said on stderr, which the
 //! editor shows to nobody or in a log, and never stands in the way.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use herma_core::SaveOptions;
-use herma_core::engine::NoProgress;
-use herma_core::types::checkpoint::Facts;
+use super::recorder::{Moment, Recorder};
+use super::traffic::Happening;
+use crate::command_env::CommandEnv;
 
-use super::traffic::{Happening, What};
-use crate::command_env::{CommandEnv, Result};
-
-/// Saves that wait for one that takes long. More are not made: the next one covers the same files.
-const MAX_WAITING_SAVES: usize = 4;
+/// What waits for a save that takes long. More is not noted: the next save covers the same files.
+const MAX_WAITING: usize = 32;
 /// Problems that are told; they tend to repeat.
 const MAX_PROBLEMS_TOLD: usize = 10;
 
 struct Job {
-    happening: Happening,
+    /// `None`: there is nothing more to come.
+    happening: Option<Happening>,
+    /// When it happened.
+    at: Moment,
     /// Hangs up when the job is done.
     done: Sender<()>,
 }
@@ -61,11 +60,16 @@ impl Saver {
         }
         let told = Arc::<Told>::default();
         let failures = Arc::clone(&told);
-        let (jobs, todo) = sync_channel::<Job>(MAX_WAITING_SAVES);
+        let (jobs, todo) = sync_channel::<Job>(MAX_WAITING);
         let worker = Arc::clone(env);
         thread::spawn(move || {
+            let mut recorder = Recorder::new(&worker, agent, time_limit);
             for job in todo {
-                if let Err(error) = work(&worker, agent.as_ref(), &job.happening) {
+                let noted = match job.happening {
+                    Some(happening) => recorder.note(happening, &job.at),
+                    None => recorder.end_all(),
+                };
+                if let Err(error) = noted {
                     let before = failures.failures.fetch_add(1, Ordering::Relaxed);
                     if before < MAX_PROBLEMS_TOLD {
                         worker.ui.warning(format_args!("not saved: {}", error.message));
@@ -89,9 +93,10 @@ impl Saver {
     /// Notes what happens. If it begins something, this waits until the project is saved.
     pub(super) fn note(&self, happening: Happening) {
         let Some(jobs) = &self.jobs else { return };
-        let waits = happening.what != What::TurnEnds;
+        let waits = happening.what.waits();
         let (done, is_done) = mpsc::channel();
-        if jobs.try_send(Job { happening, done }).is_err() {
+        let job = Job { happening: Some(happening), at: Moment::now(), done };
+        if jobs.try_send(job).is_err() {
             self.env.ui.warning("not saved: the saves before this one are not done yet");
             return;
         }
@@ -104,12 +109,7 @@ impl Saver {
     pub(super) fn finish(&self) {
         let Some(jobs) = &self.jobs else { return };
         let (done, is_done) = mpsc::channel();
-        let happening = Happening {
-            session: None,
-            directory: self.env.directory.clone(),
-            what: What::TurnEnds,
-        };
-        let is_queued = jobs.try_send(Job { happening, done }).is_ok();
+        let is_queued = jobs.try_send(Job { happening: None, at: Moment::now(), done }).is_ok();
         let waited = is_done.recv_timeout(self.time_limit);
         // A save that takes longer is ended with us, which leaves no half of it.
         if !is_queued || waited == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -120,48 +120,5 @@ impl Saver {
             let more = failures - MAX_PROBLEMS_TOLD;
             self.env.ui.warning(format_args!("not saved: {more} more saves failed"));
         }
-    }
-}
-
-fn work(env: &CommandEnv, agent: Option<&String>, happening: &Happening) -> Result<()> {
-    let Happening { session, directory, what } = happening;
-    if *what == What::TurnEnds && session.is_none() {
-        return Ok(());
-    }
-    let root = project_root(env, directory)?;
-    let project = env.engine.project(&root)?;
-    let mut facts = Facts { agent: agent.cloned(), session: session.clone(), ..Facts::default() };
-    let reason = match (what, session) {
-        (What::TurnEnds, session) => {
-            if let Some(session) = session {
-                project.end_turn(session)?;
-            }
-            return Ok(());
-        }
-        (What::TurnBegins { prompt }, session) => {
-            if let Some(session) = session {
-                let turn = project.begin_turn(session, &facts, prompt.as_deref())?;
-                facts.turn = Some(turn.turn);
-            }
-            "before prompt".to_owned()
-        }
-        (What::Change { tool, reason }, session) => {
-            facts.tool = Some((*tool).to_owned());
-            if let Some(session) = session {
-                facts.turn = project.turn(session)?.map(|turn| turn.turn);
-            }
-            reason.clone()
-        }
-    };
-    let options = SaveOptions { reason: reason.into(), facts, ..SaveOptions::default() };
-    let saved = project.save_with(&options, &NoProgress)?;
-    env.clean_if_due(&saved);
-    Ok(())
-}
-
-fn project_root(env: &CommandEnv, directory: &Path) -> Result<std::path::PathBuf> {
-    match &env.named_root {
-        Some(root) => Ok(root.clone()),
-        None => Ok(env.engine.find_root(directory)?),
     }
 }

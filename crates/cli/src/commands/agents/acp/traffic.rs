@@ -8,13 +8,16 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use herma_agents::ToolUse;
 use serde_json::value::RawValue;
+
+use super::calls::{Calls, edit_by_editor};
 
 /// More sessions, or open requests, than this are not remembered.
 const MAX_REMEMBERED_SESSIONS: usize = 1000;
 /// Ids are cut to this many characters, titles and commands to fewer.
 const MAX_REQUEST_ID_BYTES: usize = 256;
-const MAX_TITLE_CHARACTERS: usize = 60;
+pub(super) const MAX_TITLE_CHARACTERS: usize = 60;
 const MAX_PROMPT_BYTES: usize = 4096;
 /// So many projects are saved before a line that cannot be read.
 const MAX_PROJECTS_SAVED: usize = 4;
@@ -44,6 +47,22 @@ pub(crate) enum What {
     TurnEnds,
     /// It wants something that may change files.
     Change { tool: &'static str, reason: String },
+    /// A tool call begins, or began. Is it held back until we are ready?
+    CallBegins { tool: ToolUse, held: bool },
+    /// The call was permitted, or not: its tool has not run before.
+    CallAnswered { call: String },
+    /// It is over.
+    CallEnds { tool: ToolUse },
+}
+
+impl What {
+    /// Does the other side wait for us?
+    pub(crate) fn waits(&self) -> bool {
+        matches!(
+            self,
+            Self::TurnBegins { .. } | Self::Change { .. } | Self::CallBegins { held: true, .. }
+        )
+    }
 }
 
 /// What is known of the conversation so far.
@@ -56,10 +75,14 @@ pub(crate) struct Traffic {
     opening: BTreeMap<String, PathBuf>,
     /// Prompts the agent works on, by the id of the request.
     prompts: BTreeMap<String, String>,
+    /// The calls of the sessions that work on a prompt.
+    calls: BTreeMap<String, Calls>,
+    /// What the editor's answers to the agent's requests mean.
+    asked: BTreeMap<String, Happening>,
 }
 
 /// The fields of an object. If a name is there twice, the last one counts, as it does for everybody.
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
+pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 impl Traffic {
     pub(crate) fn new(directory: PathBuf) -> Self {
@@ -74,11 +97,11 @@ impl Traffic {
         let text = std::str::from_utf8(line).ok()?;
         if text.trim_start().starts_with('[') {
             let messages = serde_json::from_str::<Vec<Fields<'_>>>(text).ok()?;
-            let found = messages.iter().filter_map(|one| self.message(side, one));
+            let found = messages.iter().flat_map(|one| self.message(side, one));
             return Some(found.collect());
         }
         let message: Fields<'_> = serde_json::from_str(text).ok()?;
-        Some(self.message(side, &message).into_iter().collect())
+        Some(self.message(side, &message))
     }
 
     /// What to note before a line of the editor's that cannot be read: it may be a prompt of any session.
@@ -101,21 +124,54 @@ impl Traffic {
         saved.map(happening).collect()
     }
 
-    fn message(&mut self, side: Side, message: &Fields<'_>) -> Option<Happening> {
+    fn message(&mut self, side: Side, message: &Fields<'_>) -> Vec<Happening> {
         let id = message.get("id").map(|id| id.get());
         let id = id.filter(|id| id.len() <= MAX_REQUEST_ID_BYTES && *id != "null");
         let Some(method) = text_of(message, "method") else {
-            return self.answer(side, id?, message);
+            let answer = id.and_then(|id| self.answer(side, id, message));
+            return answer.into_iter().collect();
         };
         let params = object(message, "params").unwrap_or_default();
         let session = text_of(&params, "sessionId").map(|id| cut(&id, MAX_REQUEST_ID_BYTES));
         match side {
-            Side::Editor => self.editor_asks(&method, id, session, &params),
-            Side::Agent => {
-                let change = change(&method, &params)?;
-                id.map(|_| self.happening(session, change))
-            }
+            Side::Editor => self.editor_asks(&method, id, session, &params).into_iter().collect(),
+            Side::Agent => self.agent_says(&method, id, session.as_ref(), &params),
         }
+    }
+
+    fn agent_says(
+        &mut self,
+        method: &str,
+        id: Option<&str>,
+        session: Option<&String>,
+        params: &Fields<'_>,
+    ) -> Vec<Happening> {
+        let calls = session.and_then(|session| self.calls.get_mut(session));
+        let (found, answered) = match (method, id, calls) {
+            ("session/update", _, Some(calls)) => {
+                let update = object(params, "update").unwrap_or_default();
+                (calls.told(&update), None)
+            }
+            ("session/request_permission", Some(_), Some(calls)) => {
+                let call = object(params, "toolCall").unwrap_or_default();
+                let (found, call) = calls.asked(&call);
+                (found, call.map(|call| What::CallAnswered { call }))
+            }
+            ("fs/write_text_file", Some(id), Some(calls)) if !calls.any_open() => {
+                let tool = edit_by_editor(id, text_of(params, "path"));
+                let begins = What::CallBegins { tool: tool.clone(), held: true };
+                (vec![begins], Some(What::CallEnds { tool }))
+            }
+            _ => (Vec::new(), None),
+        };
+        if let (Some(id), Some(what)) = (id, answered) {
+            let happening = self.happening(session.cloned(), what);
+            remember(&mut self.asked, id, happening);
+        }
+        let is_held = found.iter().any(What::waits);
+        let change = id.filter(|_| !is_held).and_then(|_| change(method, params));
+        let all = found.into_iter().chain(change);
+        all.map(|what| self.happening(session.cloned(), what)).collect()
     }
 
     fn editor_asks(
@@ -141,6 +197,7 @@ impl Traffic {
         }
         if let (Some(id), Some(session)) = (id, &session) {
             remember(&mut self.prompts, id, session.clone());
+            remember(&mut self.calls, session, Calls::default());
         }
         let prompt = prompt(params);
         Some(self.happening(session, What::TurnBegins { prompt }))
@@ -149,7 +206,7 @@ impl Traffic {
     /// An answer may say which session was opened, or that a prompt is done with.
     fn answer(&mut self, side: Side, id: &str, message: &Fields<'_>) -> Option<Happening> {
         if side == Side::Editor {
-            return None;
+            return self.asked.remove(id);
         }
         if let Some(directory) = self.opening.remove(id) {
             let result = object(message, "result")?;
@@ -158,6 +215,7 @@ impl Traffic {
             return None;
         }
         let session = self.prompts.remove(id)?;
+        self.calls.remove(&session);
         Some(self.happening(Some(session), What::TurnEnds))
     }
 
@@ -203,15 +261,15 @@ fn prompt(params: &Fields<'_>) -> Option<String> {
     })
 }
 
-fn text_of(fields: &Fields<'_>, name: &str) -> Option<String> {
+pub(super) fn text_of(fields: &Fields<'_>, name: &str) -> Option<String> {
     serde_json::from_str(fields.get(name)?.get()).ok()
 }
 
-fn object<'a>(fields: &Fields<'a>, name: &str) -> Option<Fields<'a>> {
+pub(super) fn object<'a>(fields: &Fields<'a>, name: &str) -> Option<Fields<'a>> {
     serde_json::from_str(fields.get(name)?.get()).ok()
 }
 
-fn cut(text: &str, longest: usize) -> String {
+pub(super) fn cut(text: &str, longest: usize) -> String {
     text.chars().take(longest).collect()
 }
 
@@ -312,6 +370,97 @@ mod tests {
         let batch = format!("[{PROMPT},{PROMPT}]");
         let found = traffic().read(Side::Editor, batch.as_bytes());
         assert_eq!(found.map(|found| found.len()), Some(2));
+    }
+
+    /// Who says what of a call, and what that amounts to.
+    fn calls(lines: &[(Side, &str)]) -> Vec<String> {
+        let mut traffic = traffic();
+        traffic.read(Side::Editor, PROMPT.as_bytes());
+        let mut found = Vec::new();
+        for (side, line) in lines {
+            let text = match side {
+                Side::Editor => format!(r#"{{"id":7,"result":{line}}}"#),
+                Side::Agent if line.contains("path\":\"w") => format!(
+                    r#"{{"id":7,"method":"fs/write_text_file","params":{{"sessionId":"s1",{line}}}}}"#
+                ),
+                Side::Agent if line.starts_with('?') => format!(
+                    r#"{{"id":7,"method":"session/request_permission","params":{{"sessionId":"s1","toolCall":{{{}}}}}}}"#,
+                    &line[1..]
+                ),
+                Side::Agent => format!(
+                    r#"{{"method":"session/update","params":{{"sessionId":"s1","update":{{{line}}}}}}}"#
+                ),
+            };
+            for one in traffic.read(*side, text.as_bytes()).unwrap() {
+                let waits = if one.what.waits() { "wait " } else { "" };
+                found.push(match one.what {
+                    What::CallBegins { tool, .. } => {
+                        let about = tool.command.unwrap_or_else(|| format!("{:?}", tool.paths));
+                        format!("{waits}begin {} {about}", tool.name)
+                    }
+                    What::CallAnswered { call } => format!("{waits}answer {call}"),
+                    What::CallEnds { tool } => format!("{waits}end {:?}", tool.paths),
+                    other => format!("{waits}{other:?}").chars().take(11).collect(),
+                });
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_call_is_put_together_from_what_is_told_of_it() {
+        use Side::{Agent, Editor};
+        let found = calls(&[
+            (Agent, r#""toolCallId":"a","kind":"edit","status":"pending""#),
+            (Agent, r#""toolCallId":"a","locations":[{"path":"/x"}]"#),
+            (Agent, r#""toolCallId":"a","status":"in_progress""#),
+            (
+                Agent,
+                r#""toolCallId":"a","status":"completed","content":[{"type":"diff","path":"/y"}]"#,
+            ),
+            (Agent, r#""toolCallId":"a","status":"completed""#),
+        ]);
+        let expected = ["begin edit [\"/x\"]", "end [\"/x\", \"/y\"]"];
+        assert_eq!(found, expected, "an edit of nothing has not begun");
+        let found = calls(&[
+            (Agent, r#"?"toolCallId":"a","kind":"execute","title":"`ls`""#),
+            (Agent, r#""path":"w""#),
+            (Editor, r#"{"outcome":{}}"#),
+            (Agent, r#"?"toolCallId":"a","rawInput":{"command":["a","b"]}"#),
+            (Editor, "{}"),
+            (Agent, r#""toolCallId":"a","status":"failed""#),
+        ]);
+        let expected =
+            ["wait begin execute ls", "wait Change", "answer a", "wait Change", "end []"];
+        assert_eq!(found, expected, "what it asks once more, it asks while it runs");
+        let found = calls(&[
+            (Agent, r#""path":"w""#),
+            (Editor, "null"),
+            (Agent, r#""toolCallId":"r","kind":"read","status":"completed""#),
+            (Agent, r#"?"toolCallId":"t","kind":"think""#),
+            (Editor, "{}"),
+            (Agent, r#""toolCallId":"o","status":"completed""#),
+        ]);
+        let expected = [
+            "wait begin write_text_file [\"w\"]",
+            "end [\"w\"]",
+            "wait Change",
+            "answer t",
+            "begin other []",
+            "end []",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn calls_of_the_past_are_none() {
+        let mut traffic = traffic();
+        let told = r#"{"method":"session/update","params":{"sessionId":"s1","update":{"toolCallId":"a","kind":"edit","status":"completed"}}}"#;
+        assert_eq!(traffic.read(Side::Agent, told.as_bytes()), Some(vec![]), "a session is loaded");
+        traffic.read(Side::Editor, PROMPT.as_bytes());
+        assert_eq!(traffic.read(Side::Agent, told.as_bytes()).map(|found| found.len()), Some(2));
+        traffic.read(Side::Agent, br#"{"id":3,"result":{}}"#);
+        assert_eq!(traffic.read(Side::Agent, told.as_bytes()), Some(vec![]));
     }
 
     #[test]
