@@ -69,6 +69,7 @@ use crate::types::clock::{Clock, Timestamp};
 use crate::types::settings::Settings;
 use crate::undo::Undone;
 use crate::undo::last::{NextMove, UndoLast};
+use crate::undo::notice::Notice;
 use crate::undo::plan::{StepsUndone, UndoPlan, UndoSteps};
 use crate::undo::preview::Preview;
 
@@ -476,6 +477,22 @@ impl Project {
     /// Notes that a session is over, and with it everything that was still open in it.
     pub fn end_session(&self, session: &str) -> Result<Option<Turn>> {
         self.locked(&NoProgress)?.end_turn(session, false)
+    }
+
+    /// What a session does not know yet: which of its steps were undone or brought back since it was told, as last saved.
+    /// `None` if nothing was moved since.
+    pub fn notice(&self, session: &str) -> Result<Option<Notice>> {
+        self.if_stored(|operation| operation.notice(session))
+    }
+
+    /// Notes that a session was told of what [`Self::notice`] found.
+    pub fn note_told(&self, session: &str, notice: &Notice) -> Result<()> {
+        self.locked(&NoProgress)?.note_told(session, notice.moves)
+    }
+
+    /// The turn that was noted last, of whatever session.
+    pub fn last_turn(&self) -> Result<Option<Turn>> {
+        self.if_stored(Operation::last_turn)
     }
 
     /// The turn of a session that was noted last.

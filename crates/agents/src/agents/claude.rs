@@ -12,10 +12,11 @@
 //! this machine. Copilot CLI also runs the hooks of a project's `settings.json`, Cursor those of the user's; both call
 //! with their own payloads, which are told apart.
 
-use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass};
+use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass, like_claude};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    replies: Some(|reply| like_claude("UserPromptSubmit", reply)),
     sign: |places| places.variable_or("CLAUDE_CONFIG_DIR", ".claude"),
     place_variables: &["CLAUDE_CONFIG_DIR"],
     targets: |places, scope| {

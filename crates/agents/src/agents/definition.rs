@@ -10,12 +10,15 @@ pub(super) use crate::install::own_file::{OwnFile, Program};
 pub(super) use crate::install::switches::{Files, Question, Verdict, read_json};
 pub(super) use crate::install::{FoundCommand, HookCommand, Places, Scope, Target};
 pub(super) use crate::payload::fields::{ARGUMENTS, EDITED, EVENT, Field, TOP};
+pub(super) use crate::reply::{Form, like_claude};
 pub(super) use crate::rules::{Rules, server_tool};
 
 /// An agent.
 pub(super) struct Definition {
     /// How its payloads are read.
     pub(super) rules: Rules,
+    /// How it wants a prompt answered, if it listens.
+    pub(super) replies: Option<Form>,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
     /// What is there if the user has it: mostly its directory of settings.
@@ -53,6 +56,7 @@ impl Definition {
     /// What most of them have in common.
     pub(super) const COMMON: Self = Self {
         rules: Rules::COMMON,
+        replies: None,
         tells_ends: true,
         sign: |places| places.home.clone(),
         place_variables: &[],

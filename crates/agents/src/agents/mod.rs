@@ -25,6 +25,7 @@ use crate::install::switches::{Files, Question, Verdict, read_json};
 use crate::install::{NoProjectLevel, Places, Scope, Target};
 use crate::payload::fields;
 use crate::payload::fields::Field;
+use crate::reply::Form;
 use crate::rules::Rules;
 
 /// Agents whose payloads are known wherever they are sent, the surest first.
@@ -64,6 +65,11 @@ impl Agent {
     /// How its payloads are read.
     pub(crate) const fn rules(self) -> &'static Rules {
         &self.definition().rules
+    }
+
+    /// How it wants a prompt answered, if it listens.
+    pub(crate) const fn form_of_replies(self) -> Option<Form> {
+        self.definition().replies
     }
 
     /// What kind of tool it means by this name.

@@ -1,7 +1,7 @@
 //! `herma hook`: an agent says what it is about to do, and waits for the answer.
 //!
 //! Whatever happens here must not stand in the agent's way: some agents refuse the tool when a hook fails or
-//! says something. So nothing is printed, the exit code is 0, and a save that takes long goes on while the agent
+//! says something. So nothing is printed but the answer to a prompt, the exit code is 0, and a save that takes long goes on while the agent
 //! does. The call is split in two after the payload was read: one half waits, for a few seconds at most, and
 //! answers; the other one does the work, however long it takes, and notes in a log what came of it.
 //!
@@ -19,7 +19,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use herma_agents::{Agent, Event, EventKind, Surroundings};
+use herma_agents::{Agent, Event, EventKind, Reply, Surroundings};
 use herma_fs::process::BootMoment;
 use herma_fs::process::background::{Half, silence, split};
 use herma_fs::process::stdin::TimedStdin;
@@ -43,6 +43,9 @@ const AGENT_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// One agent gives the end of a session a second.
 const MAX_WAIT_AT_THE_END: Duration = Duration::from_millis(700);
+
+/// How a prompt is answered: see [`Reply`]. Says whether anybody heard it.
+pub(crate) type Answer<'a> = dyn Fn(&Reply) -> bool + 'a;
 
 /// A call, as it came in.
 #[derive(Debug)]
@@ -137,16 +140,23 @@ fn answer_call(
     if !call.matters() {
         return;
     }
-    match split() {
+    let speaking = match split() {
         Ok(Half::Called(waiting)) => {
             let left = call.time_limit().saturating_sub(call.received.elapsed());
-            waiting.wait(left);
-            return;
+            return print_whole(&waiting.wait(left));
         }
-        Ok(Half::Working) => {}
+        Ok(Half::Working(speaking)) => Some(speaking),
         // Then the agent waits as long as it takes.
-        Err(_) => drop(silence()),
-    }
+        Err(_) => {
+            let _ = silence();
+            None
+        }
+    };
+    let answer = |reply: &Reply| {
+        let line = call.event.agent.reply(reply).map(|line| line + "\n");
+        let said = line.zip(speaking.as_ref()).map(|(line, to)| to.say(line.as_bytes()));
+        said.is_some_and(|said| said.is_ok())
+    };
     let environment = Environment {
         // The agent says where it is, and a hook may be started in a directory that is gone.
         directory: Some(environment.directory.clone().unwrap_or_else(|| "/".into())),
@@ -155,7 +165,7 @@ fn answer_call(
     let overrides = Overrides { wait: Some(LOCK_TIMEOUT), ..Overrides::default() };
     match CommandEnv::new(ui, &environment, &cli.global, overrides) {
         // What came of it is in the log, and nobody is there to hear it.
-        Ok(env) => drop(work::work(&env, &call, &log)),
+        Ok(env) => drop(work::work(&env, &call, &log, &answer)),
         Err(error) => log.note(&format!("not saved: {}", error.message)),
     }
 }
@@ -200,6 +210,14 @@ fn explain(environment: &Environment, error: &clap::Error) {
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default();
     HookLog::at(environment.home(None)).note(&format!("wrong arguments: {first}"));
+}
+
+/// Prints what the other half said, if that is all it wanted to say: half an answer is none.
+fn print_whole(line: &[u8]) {
+    if line.ends_with(b"\n") {
+        let mut out = std::io::stdout();
+        let _ = out.write_all(line).and_then(|()| out.flush());
+    }
 }
 
 /// Cursor takes silence for a failure and text for a refusal.

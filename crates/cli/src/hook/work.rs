@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bstr::ByteSlice;
-use herma_agents::{Agent, Event, EventKind, ToolClass, ToolUse};
+use herma_agents::{Agent, Event, EventKind, Reply, ToolClass, ToolUse};
 use herma_core::engine::NoProgress;
 use herma_core::steps::{Step, StepStart};
 use herma_core::types::checkpoint::Facts;
@@ -12,8 +12,9 @@ use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_shell::{Command, may_change};
 
 use super::log::HookLog;
-use super::{HookCall, projects};
+use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
+use crate::render::notice::notice_text;
 use crate::terminal::{escape, shown};
 use crate::transcript;
 
@@ -22,7 +23,12 @@ const REPEATS_WITHIN: i64 = 2;
 
 /// Does what a call asks for, in every project it is about, and notes what came of it. The error is what kept
 /// the agent's work from being saved.
-pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), String> {
+pub(crate) fn work(
+    env: &CommandEnv,
+    call: &HookCall,
+    log: &HookLog,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
     if let Some(problem) = &call.problem {
         log.came(call, None, &format!("{problem}; saving all the same"));
     }
@@ -31,7 +37,7 @@ pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(
         log.seen(call, "off");
         return Ok(());
     }
-    let done = in_projects(env, call, log);
+    let done = in_projects(env, call, log, answer);
     match &done {
         Ok(()) => log.seen(call, "done"),
         Err(why) => log.seen(call, &format!("failed {}", escape(why.as_bytes()))),
@@ -39,7 +45,12 @@ pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(
     done
 }
 
-fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), String> {
+fn in_projects(
+    env: &CommandEnv,
+    call: &HookCall,
+    log: &HookLog,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
     // Nobody is there to mend them now. A save that leaves out less than it should is better than none.
     for problem in env.settings.problems.iter().filter(|p| p.concerns_saving()) {
         log.came(call, None, &format!("{problem}; saving with the default"));
@@ -56,7 +67,7 @@ fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), S
         let place = Some(root.as_os_str().as_bytes());
         let others = projects.roots.iter().filter(|other| *other != root);
         let others: Vec<String> = others.map(shown).collect();
-        match in_project(env, call, root, others) {
+        match in_project(env, call, root, others, answer) {
             Ok(came) => log.came(call, place, &came),
             Err(error) => {
                 let error = CommandError::from(error);
@@ -80,11 +91,12 @@ fn in_project(
     call: &HookCall,
     root: &Path,
     others: Vec<String>,
+    answer: &Answer<'_>,
 ) -> Result<String, Error> {
     let project = env.engine.project(root)?;
     match (call.event.kind, &call.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
-        (EventKind::TurnStart, _) => begin_turn(env, &project, call),
+        (EventKind::TurnStart, _) => begin_turn(env, &project, call, answer),
         (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, others),
         (EventKind::AfterTool, Some(tool)) => end_call(env, &project, call, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
@@ -160,7 +172,12 @@ fn told(env: &CommandEnv, call: &HookCall, saved: Option<&Saved>) -> String {
     text
 }
 
-fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<String, Error> {
+fn begin_turn(
+    env: &CommandEnv,
+    project: &Project,
+    call: &HookCall,
+    answer: &Answer<'_>,
+) -> Result<String, Error> {
     let event = &call.event;
     let prompt = event.prompt.as_deref().filter(|text| !text.trim().is_empty());
     let first_line = prompt.and_then(|text| text.trim().lines().next());
@@ -174,7 +191,27 @@ fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<St
     }
     let turn = project.begin_turn(session, &facts(env, event), prompt)?;
     let facts = Facts { turn: Some(turn.turn), ..facts(env, event) };
-    save_with(env, project, call, reason, facts)
+    let saved = save_with(env, project, call, reason, facts)?;
+    let is_own = event.sub_agent.is_none() && event.parent_session.is_none();
+    if !is_own || !env.settings.tells_agents() {
+        return Ok(saved);
+    }
+    Ok(match tell(project, session, answer) {
+        Ok(true) => format!("{saved}, told what was undone"),
+        Ok(false) => saved,
+        Err(error) => format!("{saved}; what was undone could not be told: {error}"),
+    })
+}
+
+/// Tells a session what was undone of its work. What nobody hears is told with the next prompt.
+fn tell(project: &Project, session: &str, answer: &Answer<'_>) -> Result<bool, Error> {
+    let Some(notice) = project.notice(session)? else { return Ok(false) };
+    let has_news = !notice.is_empty();
+    let is_heard = !has_news || answer(&Reply::Context(notice_text(&notice)));
+    if is_heard {
+        project.note_told(session, &notice)?;
+    }
+    Ok(has_news && is_heard)
 }
 
 /// One agent tells of its turn before every request to its model; and two hooks may tell of the same.

@@ -22,7 +22,7 @@ use crate::records::step::outside::Sighting;
 use crate::records::step::{
     Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
 };
-use crate::records::undo::Move;
+use crate::records::undo::{Move, UndoRecord};
 use crate::restore::arrival::Arrived;
 use crate::save::publish::Way;
 use crate::save::{SaveOptions, Saved};
@@ -206,6 +206,10 @@ impl Operation<'_> {
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
         let turn = marks.begin(session, facts.agent.as_deref(), facts.turn.as_deref(), prompt, now);
+        if turn.count == 1 {
+            // What happened before a session is no news to it.
+            marks.note_told(session, UndoRecord::read(&state)?.moves);
+        }
         marks.write(self.store.tmp()?, &state)?;
         Ok(turn)
     }
@@ -225,6 +229,11 @@ impl Operation<'_> {
     pub(crate) fn turn(&self, session: &str) -> Result<Option<Turn>> {
         let Some(state) = own_state(&self.store, &self.id)? else { return Ok(None) };
         Ok(Marks::read(&state)?.of_session(session).cloned())
+    }
+
+    pub(crate) fn last_turn(&self) -> Result<Option<Turn>> {
+        let Some(state) = own_state(&self.store, &self.id)? else { return Ok(None) };
+        Ok(Marks::read(&state)?.last().cloned())
     }
 
     fn give_up_open(&self, session: &str, only_own: bool) -> Result<()> {

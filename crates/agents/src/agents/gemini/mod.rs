@@ -10,11 +10,12 @@
 mod trust;
 
 use crate::agents::definition::{
-    Agent, Definition, EventKind, HooksJson, Rules, Scope, Target, ToolClass,
+    Agent, Definition, EventKind, HooksJson, Rules, Scope, Target, ToolClass, like_claude,
 };
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    replies: Some(|reply| like_claude("BeforeAgent", reply)),
     sign: |places| {
         let home = places.variable_or("GEMINI_CLI_HOME", "");
         home.join(".gemini")

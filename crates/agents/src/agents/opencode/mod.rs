@@ -8,15 +8,23 @@
 //! The plugin starts Herma without a shell. `OpenCode` waits for a plugin without any limit and takes what it throws for
 //! the tool's failure, so the plugin keeps a limit itself and throws nothing.
 
+use serde_json::json;
+
 use crate::agents::definition::{
     ARGUMENTS, Agent, Definition, EVENT, EventKind, Field, FoundCommand, HookCommand, OwnFile,
     Program, Rules, TOP, Target, ToolClass,
 };
 use crate::install::json::{Json, Layout};
 use crate::payload::fields::{id, object, path, prompt};
+use crate::reply::Reply;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    // The plugin makes a part of the message of it.
+    replies: Some(|reply| match reply {
+        Reply::Context(text) => json!({"context": text}),
+        Reply::Stop(text) => json!({"stop": text}),
+    }),
     sign: |places| places.config().join("opencode"),
     targets: |places, scope| {
         let of_user = (AGENT.sign)(places).join("plugins/herma.js");
