@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
+use crate::event::EventKind;
 
 /// What a prompt is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,11 @@ impl Agent {
     /// What the hook prints, one line; `None` if the agent does not listen.
     pub fn reply(self, reply: &Reply) -> Option<String> {
         self.form_of_replies().map(|form| form(reply).to_string())
+    }
+
+    /// Does it want an answer to this event?
+    pub(crate) fn wants_reply(self, event: &str) -> bool {
+        self.form_of_replies().is_some() && self.rules().kind(event) == EventKind::TurnStart
     }
 }
 

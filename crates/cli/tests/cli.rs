@@ -27,6 +27,7 @@ mod cli {
     mod mcp_hostile;
     mod mcp_programs;
     mod newcomers;
+    mod notice;
     mod places;
     mod prune;
     mod purge;

@@ -37,6 +37,16 @@ pub trait Driver: Sync {
     /// Starts it on a prompt, without a terminal, in the workspace.
     fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command;
 
+    /// Goes on with the conversation that was last, with another prompt; `None` if that was never tried.
+    fn go_on(&self, _sandbox: &Sandbox, _model: &str, _prompt: &str) -> Option<Command> {
+        None
+    }
+
+    /// Does the hook of a prompt keep commands from the model?
+    fn catches_commands(&self) -> bool {
+        true
+    }
+
     /// An action in the words of its tools; `None` if it has no use for it.
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call>;
 

@@ -36,7 +36,7 @@ pub(crate) fn notice_text(notice: &Notice) -> String {
     let room = room / lists.len().max(1);
     let mut text = format!("{HEAD}\n");
     for (title, items) in lists {
-        text.push_str(&format!("{title}{}.\n", listed(&items, room)));
+        text = format!("{text}{title}{}.\n", listed(&items, room));
     }
     text + TAIL
 }
@@ -51,7 +51,7 @@ fn steps_in_words(steps: &[Step]) -> Vec<String> {
         let prompt = step.start.prompt.as_ref().filter(|_| last != Some(turn));
         last = Some(turn);
         let prompt = prompt.and_then(|prompt| prompt.trim().lines().next());
-        let prompt = prompt.map(|line| format!("of \"{}\" ", cut(line, MAX_PROMPT)));
+        let prompt = prompt.map(|line| format!("prompt \"{}\": ", cut(line, MAX_PROMPT)));
         format!("{}{}{tool}", prompt.unwrap_or_default(), step.id())
     });
     words.collect()
@@ -131,7 +131,7 @@ mod tests {
             ..Notice::default()
         };
         let expected = format!(
-            "{HEAD}\nUndone: of \"clean the repo\" 12 Edit, 13 Bash, of \"docs\" 15 Write.\n\
+            "{HEAD}\nUndone: prompt \"clean the repo\": 12 Edit, 13 Bash, prompt \"docs\": 15 Write.\n\
              No longer as you wrote them: a.txt.\nGone: b.txt.\nThere again: c.txt.\n\
              Edits by hand stay in: a.txt.\n{TAIL}"
         );

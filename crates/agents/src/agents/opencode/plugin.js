@@ -5,11 +5,21 @@ import { spawn } from "node:child_process"
 const COMMAND = @COMMAND@
 const LIMIT_MS = 20000
 
+// Resolves to what Herma answers, which is nothing but for a prompt.
 const tell = (name, payload) =>
-  new Promise((done) => {
+  new Promise((resolve) => {
+    let answer = ""
+    const done = () => {
+      try {
+        resolve(JSON.parse(answer))
+      } catch {
+        resolve({})
+      }
+    }
     try {
       const text = JSON.stringify(payload)
-      const child = spawn(COMMAND[0], [...COMMAND.slice(1), name], { stdio: ["pipe", "ignore", "ignore"] })
+      const child = spawn(COMMAND[0], [...COMMAND.slice(1), name], { stdio: ["pipe", "pipe", "ignore"] })
+      child.stdout.on("data", (chunk) => (answer += chunk))
       const limit = setTimeout(() => {
         try {
           child.kill("SIGKILL")
@@ -21,7 +31,7 @@ const tell = (name, payload) =>
         done()
       }
       child.on("error", end)
-      child.on("exit", end)
+      child.on("close", end)
       child.stdin.on("error", () => {})
       child.stdin.end(text)
     } catch {
@@ -39,7 +49,13 @@ export const Herma = async ({ project, directory, worktree }) => {
   return {
     "chat.message": async (input, output) => {
       const parts = (output?.parts ?? []).filter((part) => part?.type === "text")
-      await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
+      const answer = await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
+      const last = output?.parts?.at(-1)
+      if (typeof answer?.context === "string" && last?.id) {
+        // Parts are put in the order of their ids.
+        const { sessionID, messageID } = last
+        output.parts.push({ id: last.id + "0", sessionID, messageID, type: "text", text: answer.context, synthetic: true })
+      }
     },
     "tool.execute.before": async (input, output) => {
       await tell("tool.execute.before", { hook: "tool.execute.before", ...about(input), input, output: { args: output?.args } })

@@ -63,7 +63,7 @@ pub(crate) fn cmd_notice(env: &CommandEnv, args: &NoticeArgs) -> Result<Outcome>
 }
 
 fn ids(steps: Option<&Vec<Step>>) -> Vec<impl Serialize> {
-    steps.into_iter().flatten().map(|step| step.id()).collect()
+    steps.into_iter().flatten().map(Step::id).collect()
 }
 
 fn files(notice: Option<&Notice>) -> Vec<impl Serialize> {
