@@ -19,6 +19,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
+use herma_agents::slash::typed;
 use herma_agents::{Agent, Event, EventKind, Reply, Surroundings};
 use herma_fs::process::BootMoment;
 use herma_fs::process::background::{Half, silence, split};
@@ -39,6 +40,8 @@ const READING: Duration = Duration::from_secs(3);
 const DRAINING: Duration = Duration::from_millis(200);
 /// An agent waits for a save no longer than this, which is less than the shortest time any of them is told to.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(5);
+/// What a person typed takes as long as it takes, but agents give up after twenty seconds.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 /// The half that does the work waits for other processes longer than that: nobody waits for it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// One agent gives the end of a session a second.
@@ -59,9 +62,19 @@ pub(crate) struct HookCall {
 }
 
 impl HookCall {
+    /// The command that the prompt is, if an answer to it keeps it from the model.
+    pub(crate) fn command(&self) -> Option<&str> {
+        let is_prompt = self.event.kind == EventKind::TurnStart;
+        let stop = Reply::Stop(String::new());
+        let is_heard = is_prompt && self.event.agent.reply(&stop).is_some();
+        typed(self.event.prompt.as_deref().filter(|_| is_heard)?)
+    }
+
     /// How long the agent waits.
     fn time_limit(&self) -> Duration {
         match self.event.kind {
+            // A person waits for this, and knows what for.
+            EventKind::TurnStart if self.command().is_some() => COMMAND_TIMEOUT,
             // Nothing has been asked of the agent yet, so the first save of a large project has time.
             EventKind::SessionStart => Duration::ZERO,
             EventKind::SessionEnd => MAX_WAIT_AT_THE_END,
@@ -143,7 +156,13 @@ fn answer_call(
     let speaking = match split() {
         Ok(Half::Called(waiting)) => {
             let left = call.time_limit().saturating_sub(call.received.elapsed());
-            return print_whole(&waiting.wait(left));
+            let (said, is_done) = waiting.wait(left);
+            if said.is_empty() && !is_done && call.command().is_some() {
+                let words = "Herma is still at it. `herma list` shows what came of it.";
+                let line = call.event.agent.reply(&Reply::Stop(words.to_owned()));
+                return print_whole((line.unwrap_or_default() + "\n").as_bytes());
+            }
+            return print_whole(&said);
         }
         Ok(Half::Working(speaking)) => Some(speaking),
         // Then the agent waits as long as it takes.

@@ -14,6 +14,7 @@ use herma_shell::{Command, may_change};
 use super::log::HookLog;
 use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
+use crate::commands::agents::slash::answer_prompt;
 use crate::render::notice::notice_text;
 use crate::terminal::{escape, shown};
 use crate::transcript;
@@ -94,6 +95,9 @@ fn in_project(
     answer: &Answer<'_>,
 ) -> Result<String, Error> {
     let project = env.engine.project(root)?;
+    if let Some(typed) = call.command() {
+        return answer_command(env, project, &call.event, typed, answer);
+    }
     match (call.event.kind, &call.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
         (EventKind::TurnStart, _) => begin_turn(env, &project, call, answer),
@@ -105,6 +109,24 @@ fn in_project(
         (EventKind::TurnEnd | EventKind::SessionEnd, _) => end_turn(&project, &call.event),
         (EventKind::Other, _) => Ok("nothing to do".to_owned()),
     }
+}
+
+/// Does what somebody typed as a prompt that is for us. It is no prompt: the model never hears of it.
+fn answer_command(
+    env: &CommandEnv,
+    project: Project,
+    event: &Event,
+    typed: &str,
+    answer: &Answer<'_>,
+) -> Result<String, Error> {
+    if let Some(session) = &event.session {
+        // Who types is not at work: what was broken off is over.
+        project.end_turn(session)?;
+    }
+    let said = answer_prompt(env, project, event.session.as_deref(), typed);
+    let heard =
+        if answer(&Reply::Stop(said)) { "answered" } else { "did, but nobody heard of it," };
+    Ok(format!("{heard} what was typed as a prompt"))
 }
 
 fn end_turn(project: &Project, event: &Event) -> Result<String, Error> {

@@ -126,8 +126,8 @@ impl Speaking {
 }
 
 impl Waiting {
-    /// Waits until the work is done, but no longer than this. Returns what the worker said until then.
-    pub fn wait(self, longest: Duration) -> Vec<u8> {
+    /// Waits until the work is done, but no longer than this. Returns what the worker said until then, and whether it is done.
+    pub fn wait(self, longest: Duration) -> (Vec<u8>, bool) {
         let deadline = Instant::now() + longest;
         let mut said = Vec::new();
         loop {
@@ -136,7 +136,7 @@ impl Waiting {
             let mut polled = [PollFd::new(&self.done, PollFlags::IN)];
             match rustix::event::poll(&mut polled, timeout.as_ref()) {
                 Err(Errno::INTR) => continue,
-                Ok(0) | Err(_) => return said,
+                Ok(0) | Err(_) => return (said, false),
                 Ok(_) => {}
             }
             let mut words = [0; MAX_SAID];
@@ -149,7 +149,7 @@ impl Waiting {
         // It is about to end. Under a process that adopts orphans without looking after them it would stay in
         // the table for ever.
         let _ = waitpid(Some(self.worker), WaitOptions::empty());
-        said
+        (said, true)
     }
 }
 
