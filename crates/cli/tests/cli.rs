@@ -43,6 +43,7 @@ mod cli {
     mod steps;
     mod stories;
     mod transcript;
+    mod typed;
     mod undo_cases;
     #[path = "../../../core/tests/engine/undo_history.rs"]
     #[allow(

@@ -42,11 +42,6 @@ pub trait Driver: Sync {
         None
     }
 
-    /// Does the hook of a prompt keep commands from the model?
-    fn catches_commands(&self) -> bool {
-        true
-    }
-
     /// An action in the words of its tools; `None` if it has no use for it.
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call>;
 

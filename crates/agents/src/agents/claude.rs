@@ -12,10 +12,18 @@
 //! this machine. Copilot CLI also runs the hooks of a project's `settings.json`, Cursor those of the user's; both call
 //! with their own payloads, which are told apart.
 
-use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass, like_claude};
+use super::definition::{
+    Agent, CommandFiles, CommandForm, Definition, HooksJson, Rules, TOP, ToolClass, like_claude,
+};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    commands: Some(CommandFiles {
+        directory: |places| (AGENT.sign)(places).join("commands"),
+        form: CommandForm::Markdown,
+        taken: "undo",
+        is_own: false,
+    }),
     replies: Some(|reply| like_claude("UserPromptSubmit", reply)),
     sign: |places| places.variable_or("CLAUDE_CONFIG_DIR", ".claude"),
     place_variables: &["CLAUDE_CONFIG_DIR"],

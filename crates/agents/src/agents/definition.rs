@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 pub(super) use crate::agent::Agent;
 pub(super) use crate::event::{EventKind, ToolClass};
+pub(super) use crate::install::command_file::{CommandFiles, Form as CommandForm};
 pub(super) use crate::install::hooks_json::{HooksJson, Shape};
 pub(super) use crate::install::json::Dialect;
 pub(super) use crate::install::own_file::{OwnFile, Program};
@@ -19,6 +20,8 @@ pub(super) struct Definition {
     pub(super) rules: Rules,
     /// How it wants a prompt answered, if it listens.
     pub(super) replies: Option<Form>,
+    /// Where it looks for commands, if it lets us answer them.
+    pub(super) commands: Option<CommandFiles>,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
     /// What is there if the user has it: mostly its directory of settings.
@@ -57,6 +60,7 @@ impl Definition {
     pub(super) const COMMON: Self = Self {
         rules: Rules::COMMON,
         replies: None,
+        commands: None,
         tells_ends: true,
         sign: |places| places.home.clone(),
         place_variables: &[],

@@ -94,6 +94,12 @@ impl Agent {
         targets.map_err(|why| NoProjectLevel { agent: self, why })
     }
 
+    /// The files that make our commands known to it, which belong to the user.
+    pub fn command_files(self, places: &Places, scope: &Scope) -> Vec<Target> {
+        let files = self.definition().commands.as_ref().filter(|_| *scope == Scope::User);
+        files.map(|files| files.targets(places)).unwrap_or_default()
+    }
+
     /// Is its file of a project the user's own, which nobody commits?
     pub const fn is_private_in_project(self) -> bool {
         self.definition().is_private_in_project

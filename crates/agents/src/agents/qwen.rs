@@ -11,11 +11,18 @@
 //! is `20000`.
 
 use super::definition::{
-    Agent, Definition, Dialect, HooksJson, Rules, TOP, ToolClass, like_claude,
+    Agent, CommandFiles, CommandForm, Definition, Dialect, HooksJson, Rules, TOP, ToolClass,
+    like_claude,
 };
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    commands: Some(CommandFiles {
+        directory: |places| (AGENT.sign)(places).join("commands"),
+        form: CommandForm::Toml,
+        taken: "rollback",
+        is_own: false,
+    }),
     replies: Some(|reply| like_claude("UserPromptSubmit", reply)),
     sign: |places| places.home.join(".qwen"),
     targets: |places, scope| {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{json, test_env};
 
 /// An agent at work: its session, and how its hook tells of a prompt.
-struct Agent<'p> {
+pub(super) struct Agent<'p> {
     project: &'p WorkDir<'p>,
     word: &'static str,
     session: &'static str,
@@ -18,13 +18,13 @@ struct Agent<'p> {
 }
 
 impl<'p> Agent<'p> {
-    fn new(project: &'p WorkDir<'p>, word: &'static str, session: &'static str) -> Self {
+    pub(super) fn new(project: &'p WorkDir<'p>, word: &'static str, session: &'static str) -> Self {
         Self { project, word, session, prompts: 0.into() }
     }
 
     /// What the hook prints.
     #[track_caller]
-    fn hears(&self, arguments: &[&str], payload: &Value) -> String {
+    pub(super) fn hears(&self, arguments: &[&str], payload: &Value) -> String {
         let mut command = self.project.command();
         command.args(["hook", self.word]).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -37,7 +37,7 @@ impl<'p> Agent<'p> {
 
     /// The prompt and its end; what the hook of the prompt prints.
     #[track_caller]
-    fn prompt(&self, text: &str) -> String {
+    pub(super) fn prompt(&self, text: &str) -> String {
         let number = self.prompts.replace(self.prompts.get() + 1);
         let (session, cwd, id) = (self.session, self.project.path(), format!("m{number}"));
         let (arguments, payload): (&[&str], Value) = match self.word {
@@ -98,7 +98,7 @@ impl<'p> Agent<'p> {
 
     /// The same, of an agent with Claude Code's form: only the text that the model is to know.
     #[track_caller]
-    fn told(&self, text: &str) -> String {
+    pub(super) fn told(&self, text: &str) -> String {
         let heard = self.prompt(text);
         let heard: Value = serde_json::from_str(&heard).expect("an answer");
         let told = heard["hookSpecificOutput"]["additionalContext"].as_str();
@@ -106,7 +106,7 @@ impl<'p> Agent<'p> {
     }
 
     /// A step of the session.
-    fn works(&self, does: impl FnOnce()) {
+    pub(super) fn works(&self, does: impl FnOnce()) {
         step(self.project, self.session, does);
     }
 }
@@ -118,7 +118,7 @@ fn step(project: &WorkDir<'_>, session: &str, does: impl FnOnce()) {
     project.run(["step", "end", "--call", "c"]).success();
 }
 
-fn repository(env: &TestEnv) -> WorkDir<'_> {
+pub(super) fn repository(env: &TestEnv) -> WorkDir<'_> {
     let lines: Vec<String> = (1..30).map(|n| format!("line {n}\n")).collect();
     let lines = lines.concat();
     env.work_dir("project").files([

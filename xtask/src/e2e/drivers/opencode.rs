@@ -53,10 +53,6 @@ impl Driver for OpenCode {
         Some(command)
     }
 
-    fn catches_commands(&self) -> bool {
-        false
-    }
-
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         let at = |path| absolute(workspace, path);
         Some(match action {

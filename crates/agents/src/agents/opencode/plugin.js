@@ -1,4 +1,4 @@
-// Tells Herma what OpenCode does, so that it can be undone. Never throws and never waits for long: OpenCode would
+// Tells Herma what OpenCode does, so that it can be undone. Throws at no tool and never waits for long: OpenCode would
 // fail the tool, or hang.
 import { spawn } from "node:child_process"
 
@@ -50,6 +50,10 @@ export const Herma = async ({ project, directory, worktree }) => {
     "chat.message": async (input, output) => {
       const parts = (output?.parts ?? []).filter((part) => part?.type === "text")
       const answer = await tell("chat.message", { hook: "chat.message", ...base, input, output: { message: output?.message, parts } })
+      if (typeof answer?.stop === "string") {
+        // Somebody typed a command that Herma has carried out. OpenCode shows what is thrown here, and asks no model.
+        throw new Error(answer.stop)
+      }
       const last = output?.parts?.at(-1)
       if (typeof answer?.context === "string" && last?.id) {
         // Parts are put in the order of their ids.

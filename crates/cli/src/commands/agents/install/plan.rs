@@ -195,11 +195,13 @@ impl Change {
 }
 
 fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>> {
-    agent.targets(places, scope).map_err(|error| {
+    let hooks = agent.targets(places, scope).map_err(|error| {
         CommandError::usage(error.to_string())
             .with_state("Nothing was changed.")
             .with_hint(format!("Without `--project`: `herma install {}`", error.agent.word()))
-    })
+    })?;
+    let commands = agent.command_files(places, scope).into_iter();
+    Ok(commands.chain(hooks).collect())
 }
 
 /// The file to install into: the one that is ours already, or the first that is free.
