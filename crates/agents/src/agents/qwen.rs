@@ -20,7 +20,8 @@ pub(super) static AGENT: Definition = Definition {
     commands: Some(CommandFiles {
         directory: |places| (AGENT.sign)(places).join("commands"),
         form: CommandForm::Toml,
-        taken: "rollback",
+        // `/rollback` is another name of `/rewind`.
+        has_own: true,
         is_own: false,
     }),
     replies: Some(|reply| like_claude("UserPromptSubmit", reply)),

@@ -9,20 +9,24 @@ use super::own_file::{OwnFile, Program};
 use super::{Places, Target};
 use crate::slash::grammar::{ASIDE, PREFIX};
 
-/// The commands, and what they do.
-const COMMANDS: [(&str, &str); 4] = [
-    ("undo", "Undo the last prompt of this session that changed files, or change N (Herma)"),
-    ("redo", "Bring back what was undone last (Herma)"),
-    ("timeline", "List what this session changed, with numbers (Herma)"),
-    ("rollback", "List the checkpoints, or go back to one (Herma)"),
+/// The commands: what they are called, what where the agent has one of them itself, and what they do.
+const COMMANDS: [[&str; 3]; 4] = [
+    [
+        "undo",
+        "herma-undo",
+        "Undo the last prompt of this session that changed files, or change N (Herma)",
+    ],
+    ["redo", "herma-redo", "Bring back what was undone last (Herma)"],
+    ["timeline", "herma-timeline", "List what this session changed, with numbers (Herma)"],
+    ["rollback", "herma-rollback", "List the checkpoints, or go back to one (Herma)"],
 ];
 
 /// Where an agent looks for commands.
 pub(crate) struct CommandFiles {
     pub(crate) directory: fn(&Places) -> PathBuf,
     pub(crate) form: Form,
-    /// The commands of these names that the agent has itself.
-    pub(crate) taken: &'static str,
+    /// Has the agent a command of its own with one of the short names?
+    pub(crate) has_own: bool,
     /// May the directory go when it is empty?
     pub(crate) is_own: bool,
 }
@@ -40,13 +44,13 @@ impl CommandFiles {
     pub(crate) fn targets(&self, places: &Places) -> Vec<Target> {
         let directory = (self.directory)(places);
         let end = if self.form == Form::Markdown { "md" } else { "toml" };
-        let target = |(name, _): &(&'static str, &str)| {
-            let is_taken = self.taken.split(' ').any(|taken| taken == *name);
-            let short = (!is_taken).then(|| directory.join(format!("{name}.{end}")));
-            // The user may have one of that name.
-            let long = directory.join(format!("{PREFIX}{name}.{end}"));
+        let target = |[short, long, _]: &[&'static str; 3]| {
+            let name = if self.has_own { long } else { short };
+            // The user may have one of the short name.
+            let names = [short, long].into_iter().skip(usize::from(self.has_own));
+            let paths = names.map(|name| directory.join(format!("{name}.{end}")));
             let file = OwnFile::Program(self.form.program(name));
-            let target = Target::own(short.into_iter().chain([long]).collect(), file);
+            let target = Target::own(paths.collect(), file);
             Target { own_directory: self.is_own.then(|| directory.clone()), ..target }
         };
         COMMANDS.iter().map(target).collect()
@@ -76,14 +80,18 @@ fn toml(name: &str) -> String {
 }
 
 fn about(name: &str) -> &'static str {
-    let found = COMMANDS.iter().find(|(known, _)| *known == name);
-    found.map_or("", |(_, about)| about)
+    let found = COMMANDS.iter().find(|[short, long, _]| [short, long].contains(&&name));
+    found.map_or("", |[.., about]| about)
 }
 
 fn prompt(name: &str, arguments: &str) -> String {
-    let command = if name == "timeline" { "list" } else { name };
+    let command = match name.strip_prefix(PREFIX).unwrap_or(name) {
+        "timeline" => "list",
+        "rollback" => "restore",
+        command => command,
+    };
     format!(
-        "/{PREFIX}{name} {arguments}\n\n{ASIDE}, without a model. If you read this, it did not: tell the user to run \
+        "/{name} {arguments}\n\n{ASIDE}, without a model. If you read this, it did not: tell the user to run \
          `herma {command}` in a terminal, and do nothing else.)\n"
     )
 }

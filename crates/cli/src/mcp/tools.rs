@@ -63,7 +63,7 @@ macro_rules! filters {
 }
 
 #[rustfmt::skip]
-pub(crate) static TOOLS: [Tool; 25] = [
+pub(crate) static TOOLS: [Tool; 26] = [
     tool("herma_list", "list", Reads, "").with_list(&["checkpoints", "rows"]).for_agents(ForAgents {
         title: "List checkpoints",
         description: "Lists the saved states (checkpoints) of the project, newest first. Numbers never change.",
@@ -113,6 +113,7 @@ pub(crate) static TOOLS: [Tool; 25] = [
     tool("herma_step_end", "step end", Steps, "handle call unknown"),
     tool("herma_turn_begin", "turn begin", Notes, "session agent turn prompt"),
     tool("herma_turn_end", "turn end", Notes, "session"),
+    tool("herma_notice", "notice", Notes, "session dry_run"),
     tool("herma_continue_restore", "restore --continue", MovesFiles, ""),
     tool("herma_redo", "redo", MovesFiles, "dry_run"),
     tool("herma_slash", "slash", MovesFiles, "text platform session"),

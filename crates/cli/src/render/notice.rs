@@ -104,7 +104,8 @@ mod tests {
     use super::*;
 
     fn step(handle: i64, tool: &str, turn: &str, prompt: &str) -> Step {
-        let mut step = Step { handle, number: Some(handle as u64), ..Step::default() };
+        let mut step = Step::default();
+        (step.handle, step.number) = (handle, Some(handle as u64));
         step.start.facts.tool = Some(tool.to_owned());
         step.start.facts.turn = Some(turn.to_owned());
         step.start.prompt = Some(prompt.to_owned());

@@ -19,7 +19,7 @@ pub(super) static AGENT: Definition = Definition {
     commands: Some(CommandFiles {
         directory: |places| (AGENT.sign)(places).join("extensions/herma/commands"),
         form: CommandForm::Toml,
-        taken: "",
+        has_own: false,
         is_own: true,
     }),
     replies: Some(|reply| like_claude("BeforeAgent", reply)),

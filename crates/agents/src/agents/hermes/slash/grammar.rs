@@ -102,10 +102,11 @@ pub fn typed(prompt: &str) -> Option<&str> {
     let line = line.trim();
     let name = line.split_whitespace().next()?.strip_prefix('/')?;
     let goes_back = ["undo", "redo", "rollback", "timeline"].contains(&without_prefix(name));
-    let is_all = rest.trim().is_empty() || rest.trim_start().starts_with(ASIDE);
+    let is_filled_in = rest.trim_start().starts_with(ASIDE);
     // "/undo the button" may be meant for the model.
     let is_meant = name.starts_with(PREFIX) || parse(line) != Request::Unknown;
-    (goes_back && is_all && is_meant).then_some(line)
+    let is_all = rest.trim().is_empty() && is_meant;
+    (goes_back && (is_filled_in || is_all)).then_some(line)
 }
 
 fn rollback(words: &[Word]) -> Request {

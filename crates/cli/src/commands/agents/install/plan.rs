@@ -86,11 +86,11 @@ impl Plan {
     /// What it will do to which file, one line each.
     pub(super) fn in_words(&self) -> Vec<String> {
         let changes = self.changes.iter().filter(|change| change.is_one());
-        let in_words = |change: &Change| {
-            let verb = if change.before.is_some() { "would change" } else { "would create" };
-            format!("{verb} {}", shown(&change.path))
+        let verb = |change: &Change| match change.before {
+            Some(_) => "would change",
+            None => "would create",
         };
-        changes.map(in_words).collect()
+        report::in_lines(&changes.map(|change| (verb(change), &*change.path)).collect::<Vec<_>>())
     }
 
     /// Does it, or prints what it would do.
@@ -200,8 +200,7 @@ fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>> 
             .with_state("Nothing was changed.")
             .with_hint(format!("Without `--project`: `herma install {}`", error.agent.word()))
     })?;
-    let commands = agent.command_files(places, scope).into_iter();
-    Ok(commands.chain(hooks).collect())
+    Ok(hooks.into_iter().chain(agent.command_files(places, scope)).collect())
 }
 
 /// The file to install into: the one that is ours already, or the first that is free.
