@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+pub(super) use super::command_file::{CommandFiles, Form as CommandForm};
 pub(super) use crate::agent::Agent;
 pub(super) use crate::event::{EventKind, ToolClass};
-pub(super) use crate::install::command_file::{CommandFiles, Form as CommandForm};
 pub(super) use crate::install::hooks_json::{HooksJson, Shape};
 pub(super) use crate::install::json::Dialect;
 pub(super) use crate::install::own_file::{OwnFile, Program};

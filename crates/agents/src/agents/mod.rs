@@ -4,6 +4,7 @@
 mod claude;
 mod cline;
 mod codex;
+mod command_file;
 mod copilot;
 mod crush;
 mod cursor;

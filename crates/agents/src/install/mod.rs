@@ -6,12 +6,10 @@
 //!
 //! * [`command`]: the command line, and how it is known again
 //! * `hooks_json`, `json`: files with a `hooks` object in JSON
-//! * `command_file`: commands of ours for the agent's prompt
 //! * `own_file`: files that are ours altogether
 //! * [`switches`]: other files that decide whether an agent calls us
 
 pub mod command;
-pub(crate) mod command_file;
 mod error;
 pub(crate) mod hooks_json;
 pub(crate) mod json;

@@ -96,7 +96,7 @@ fn without_prefix(name: &str) -> &str {
 }
 
 /// The command that a prompt is, if it is one of those that go back: as it was typed, or as the agent filled in a file of
-/// [`crate::install::command_file`].
+/// `agents/command_file.rs`.
 pub fn typed(prompt: &str) -> Option<&str> {
     let (line, rest) = prompt.trim().split_once('\n').unwrap_or((prompt.trim(), ""));
     let line = line.trim();

@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
-use super::own_file::{OwnFile, Program};
-use super::{Places, Target};
-use crate::slash::grammar::{ASIDE, PREFIX};
+use super::hermes::slash::grammar::{ASIDE, PREFIX};
+use crate::install::own_file::{OwnFile, Program};
+use crate::install::{Places, Target};
 
 /// The commands: what they are called, what where the agent has one of them itself, and what they do.
 const COMMANDS: [[&str; 3]; 4] = [
