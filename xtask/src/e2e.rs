@@ -5,6 +5,9 @@
 //! deletes one with `rm` and several from Python; afterwards `herma undo` and `herma restore` have to bring back, to
 //! the byte, everything the receipt does not name as left out.
 //!
+//! With `--notice` the agent goes on after an undo: it has to be told, once, and commands typed as prompts have to be
+//! answered without its model.
+//!
 //! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
 //! the agent has to do all of its work nevertheless.
 
@@ -16,6 +19,7 @@ mod heard;
 mod isolation;
 mod misbehave;
 mod model;
+mod notice;
 mod process;
 mod project;
 mod report;
@@ -42,6 +46,7 @@ const CI: [&str; 2] = ["claude", "goose"];
 struct Options {
     drivers: Vec<&'static dyn Driver>,
     misbehave: bool,
+    notice: bool,
     bare: bool,
     keep: bool,
     agents: Option<PathBuf>,
@@ -53,6 +58,7 @@ impl Options {
         let mut options = Self {
             drivers: Vec::new(),
             misbehave: false,
+            notice: false,
             bare: false,
             keep: false,
             agents: None,
@@ -63,6 +69,7 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--misbehave" => options.misbehave = true,
+                "--notice" => options.notice = true,
                 "--ci" => {
                     options.drivers.extend(CI.iter().filter_map(|word| drivers::by_word(word)))
                 }
@@ -109,6 +116,8 @@ pub fn run(args: &[String]) -> Result<()> {
     let setting = Setting { agents, herma, keep: options.keep };
     let table = if options.misbehave {
         misbehave::run(&setting, &options.drivers)
+    } else if options.notice {
+        notice::run(&setting, &options.drivers)
     } else {
         behave::run(&setting, &options.drivers, options.bare)
     };

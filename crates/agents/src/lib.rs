@@ -12,7 +12,7 @@
 //! * [`slash`]: `/rollback` and `/diff`, as typed in a chat;
 //! * [`yaml`]: YAML files, edited by lines.
 //!
-//! Inside, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, and `rules` makes
+//! Inside, `reply` has what a prompt is answered, `bounded` limits what the JSON parser gets to see, `payload` keeps the known fields of it, and `rules` makes
 //! the event with the table of the agent that sent it.
 
 pub mod agent;
@@ -23,6 +23,7 @@ pub mod incoming;
 pub mod install;
 pub mod patches;
 pub mod payload;
+mod reply;
 mod rules;
 pub mod yaml;
 
@@ -31,3 +32,4 @@ pub use agents::hermes::slash;
 pub use agents::{judge, place_variables, variables};
 pub use event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
 pub use incoming::{Incoming, PayloadProblem, read};
+pub use reply::Reply;

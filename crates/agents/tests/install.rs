@@ -1,6 +1,7 @@
 //! Installing and uninstalling on configurations as people have them: the bytes before and after.
 
 mod install {
+    mod commands;
     mod configurations;
     mod edits;
     mod guard;

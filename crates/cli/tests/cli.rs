@@ -28,6 +28,7 @@ mod cli {
     mod mcp_hostile;
     mod mcp_programs;
     mod newcomers;
+    mod notice;
     mod places;
     mod prune;
     mod purge;
@@ -43,6 +44,7 @@ mod cli {
     mod steps;
     mod stories;
     mod transcript;
+    mod typed;
     mod undo_cases;
     #[path = "../../../core/tests/engine/undo_history.rs"]
     #[allow(

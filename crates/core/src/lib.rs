@@ -102,6 +102,7 @@ pub use crate::timeline::session_changes::SessionChanges;
 pub use crate::types::asked::WhichStep;
 pub use crate::undo::Undone;
 pub use crate::undo::last::{JustMoved, NextMove, PlannedUndo, UndoDoubt, UndoLast};
+pub use crate::undo::notice::{FileNow, HowNow, Notice};
 pub use crate::undo::plan::{Extent, StepOutcome, StepsUndone, UndoPlan, UndoSteps, WhyLeft};
 pub use crate::undo::preview::Preview;
 pub use crate::undo::units::Unit;

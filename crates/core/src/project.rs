@@ -56,7 +56,7 @@ use crate::save::{SaveOptions, Saved};
 use crate::steps::calls::{BegunCall, Call};
 use crate::steps::list::ListedStep;
 use crate::steps::recording::{BegunStep, EndedStep, Whose};
-use crate::steps::{Answer, StepChoice};
+use crate::steps::{CallEnd, StepChoice};
 use crate::timeline::compare::{Comparison, State};
 use crate::timeline::contents::NamedEntry;
 use crate::timeline::file_history::FileHistory;
@@ -69,6 +69,7 @@ use crate::types::clock::{Clock, Timestamp};
 use crate::types::settings::Settings;
 use crate::undo::Undone;
 use crate::undo::last::{NextMove, UndoLast};
+use crate::undo::notice::Notice;
 use crate::undo::plan::{StepsUndone, UndoPlan, UndoSteps};
 use crate::undo::preview::Preview;
 
@@ -416,10 +417,10 @@ impl Project {
     pub fn end_call(
         &self,
         which: &WhichStep,
-        answer: Answer,
+        end: CallEnd,
         progress: &dyn Progress,
     ) -> Result<EndedStep> {
-        self.locked(progress)?.end_call(which, answer)
+        self.locked(progress)?.end_call(which, end)
     }
 
     /// Notes that a tool call has ended in a way nobody can tell: it goes on in the background, or the one
@@ -509,6 +510,22 @@ impl Project {
     /// Notes that an agent of the agent has done its work, and that its calls are over. The turn goes on.
     pub fn end_sub_agent(&self, session: &str, sub_agent: &str) -> Result<()> {
         self.locked(&NoProgress)?.give_up_after_a_look(session, Whose::Of(sub_agent))
+    }
+
+    /// What a session does not know yet: which of its steps were undone or brought back since it was told, as last saved.
+    /// `None` if nothing was moved since.
+    pub fn notice(&self, session: &str) -> Result<Option<Notice>> {
+        self.if_stored(|operation| operation.notice(session))
+    }
+
+    /// Notes that a session was told of what [`Self::notice`] found.
+    pub fn note_told(&self, session: &str, notice: &Notice) -> Result<()> {
+        self.locked(&NoProgress)?.note_told(session, notice.moves)
+    }
+
+    /// The turn that was noted last, of whatever session.
+    pub fn last_turn(&self) -> Result<Option<Turn>> {
+        self.if_stored(Operation::last_turn)
     }
 
     /// The turn of a session that was noted last.

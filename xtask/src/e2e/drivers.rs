@@ -43,6 +43,11 @@ pub trait Driver: Sync {
     /// Starts it on a prompt, without a terminal, in the workspace.
     fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command;
 
+    /// Goes on with the conversation that was last, with another prompt; `None` if that was never tried.
+    fn go_on(&self, _sandbox: &Sandbox, _model: &str, _prompt: &str) -> Option<Command> {
+        None
+    }
+
     /// An action in the words of its tools; `None` if it has no use for it.
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call>;
 

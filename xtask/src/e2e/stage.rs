@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use herma_testkit::Tree;
+use serde_json::Value;
 
 use super::agents::Agents;
 use super::drivers::Driver;
@@ -24,6 +25,41 @@ pub struct Setting {
     pub herma: PathBuf,
     /// Leave the worlds where they are.
     pub keep: bool,
+}
+
+/// A conversation under way.
+pub struct Talk<'s> {
+    stage: &'s Stage,
+    model: Model,
+    log: PathBuf,
+    prompts: usize,
+}
+
+impl Talk<'_> {
+    /// Says the next prompt. Returns the requests that came of it, and what the agent printed.
+    pub fn say(&mut self, prompt: &str) -> Result<(Vec<Value>, String)> {
+        let before = self.requests()?.len();
+        let (stage, url) = (self.stage, self.model.url());
+        let mut command = if self.prompts == 0 {
+            stage.driver.command(&stage.sandbox, &url, prompt)
+        } else {
+            let next = stage.driver.go_on(&stage.sandbox, &url, prompt);
+            next.ok_or("nobody has tried to go on with a conversation of it")?
+        };
+        self.prompts += 1;
+        let name = format!("prompt-{}", self.prompts);
+        let directory = stage.sandbox.directory();
+        process::run_bounded(&mut command, directory, &name, super::LIMIT)?;
+        stage.sandbox.wait_for_herma();
+        let said = [".out", ".err"].map(|end| directory.join(format!("{name}{end}")));
+        let said = said.map(|file| std::fs::read_to_string(file).unwrap_or_default()).concat();
+        Ok((self.requests()?.split_off(before), said))
+    }
+
+    fn requests(&self) -> Result<Vec<Value>> {
+        let text = std::fs::read_to_string(&self.log)?;
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
 }
 
 /// The messages of one conversation, in no agent's words.
@@ -77,6 +113,20 @@ impl Stage {
         let ended = self.run_all(commands, limit);
         self.sandbox.wait_for_herma();
         ended
+    }
+
+    /// A conversation: the prompts one after the other, each in a process of its own, with a model that does what the scenes say.
+    pub fn converse<'s>(&'s self, scenes: &[Scene]) -> Result<Talk<'s>> {
+        let mut script = self.script(scenes);
+        let later = scenes.len() + 1..10;
+        let nothing = |scene| Conversation { word: word_of(scene), messages: Vec::new() };
+        script.conversations.extend(later.map(nothing));
+        // The prompts before it stand in every request: the last one counts.
+        script.conversations.reverse();
+        let log = self.sandbox.directory().join("requests.jsonl");
+        let model = Model::start(script, &log)?;
+        self.driver.prepare(&self.sandbox, &model.url())?;
+        Ok(Talk { stage: self, model, log, prompts: 0 })
     }
 
     /// Puts Herma into the agent with the hooks calling this program.

@@ -12,11 +12,32 @@
 //! this machine. Copilot CLI also runs the hooks of a project's `settings.json`, Cursor those of the user's; both call
 //! with their own payloads, which are told apart.
 
-use super::definition::{Agent, Definition, HooksJson, Rules, TOP, ToolClass};
+use serde_json::json;
+
+use super::definition::{
+    Agent, CommandFiles, CommandForm, Definition, HooksJson, Rules, TOP, ToolClass, like_claude,
+};
+use crate::reply::Reply;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     runs_in_turn: true,
+    commands: Some(CommandFiles {
+        directory: |places| (AGENT.sign)(places).join("commands"),
+        form: CommandForm::Markdown,
+        // `/undo` is another name of `/rewind`.
+        has_own: true,
+        is_own: false,
+    }),
+    replies: Some(|reply| {
+        let mut said = like_claude("UserPromptSubmit", reply);
+        if let Reply::Stop(_) = reply {
+            // Who typed it need not read it again.
+            said["hookSpecificOutput"] =
+                json!({"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": true});
+        }
+        said
+    }),
     sign: |places| places.variable_or("CLAUDE_CONFIG_DIR", ".claude"),
     place_variables: &["CLAUDE_CONFIG_DIR"],
     targets: |places, scope| {

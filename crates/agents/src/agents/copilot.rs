@@ -7,14 +7,21 @@
 //! It is told by a file of our own among its hooks. Its payloads do not name the event, so the command line does. Any
 //! failure of a hook denies the tool there, which is what the guard of the command line is for.
 
+use serde_json::json;
+
 use super::definition::{
     ARGUMENTS, Agent, Definition, EventKind, HooksJson, OwnFile, Rules, Shape, TOP, Target,
     ToolClass,
 };
 use crate::payload::fields::{id, object};
+use crate::reply::Reply;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    replies: Some(|reply| match reply {
+        Reply::Context(text) => json!({"additionalContext": text}),
+        Reply::Stop(text) => json!({"decision": "block", "reason": text}),
+    }),
     sign: |places| places.variable_or("COPILOT_HOME", ".copilot"),
     place_variables: &["COPILOT_HOME"],
     targets: |places, scope| {

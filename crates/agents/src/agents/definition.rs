@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub(super) use super::command_file::{CommandFiles, Form as CommandForm};
 pub(super) use crate::agent::Agent;
 pub(super) use crate::event::{EventKind, ToolClass};
 pub(super) use crate::install::hooks_json::{HooksJson, Shape};
@@ -10,12 +11,17 @@ pub(super) use crate::install::own_file::{OwnFile, Program};
 pub(super) use crate::install::switches::{Files, Question, Verdict, read_json};
 pub(super) use crate::install::{FoundCommand, HookCommand, Places, Scope, Target};
 pub(super) use crate::payload::fields::{ARGUMENTS, EDITED, EVENT, Field, TOP};
+pub(super) use crate::reply::{Form, like_claude};
 pub(super) use crate::rules::{Rules, server_tool};
 
 /// An agent.
 pub(super) struct Definition {
     /// How its payloads are read.
     pub(super) rules: Rules,
+    /// How it wants a prompt answered, if it listens.
+    pub(super) replies: Option<Form>,
+    /// Where it looks for commands, if it lets us answer them.
+    pub(super) commands: Option<CommandFiles>,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
     /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it is
@@ -56,6 +62,8 @@ impl Definition {
     /// What most of them have in common.
     pub(super) const COMMON: Self = Self {
         rules: Rules::COMMON,
+        replies: None,
+        commands: None,
         tells_ends: true,
         runs_in_turn: false,
         sign: |places| places.home.clone(),

@@ -4,6 +4,7 @@
 mod claude;
 mod cline;
 mod codex;
+mod command_file;
 mod copilot;
 mod crush;
 mod cursor;
@@ -32,6 +33,7 @@ use crate::install::switches::{Files, Question, Verdict, read_json};
 use crate::install::{NoProjectLevel, Places, Scope, Target};
 use crate::payload::fields;
 use crate::payload::fields::Field;
+use crate::reply::Form;
 use crate::rules::Rules;
 
 /// Agents whose payloads are known wherever they are sent, the surest first.
@@ -82,6 +84,11 @@ impl Agent {
         &self.definition().rules
     }
 
+    /// How it wants a prompt answered, if it listens.
+    pub(crate) const fn form_of_replies(self) -> Option<Form> {
+        self.definition().replies
+    }
+
     /// What kind of tool it means by this name.
     pub fn class_of(self, tool: &str) -> ToolClass {
         self.rules().class(tool)
@@ -110,6 +117,12 @@ impl Agent {
     pub fn targets(self, places: &Places, scope: &Scope) -> Result<Vec<Target>, NoProjectLevel> {
         let targets = (self.definition().targets)(places, scope);
         targets.map_err(|why| NoProjectLevel { agent: self, why })
+    }
+
+    /// The files that make our commands known to it, which belong to the user.
+    pub fn command_files(self, places: &Places, scope: &Scope) -> Vec<Target> {
+        let files = self.definition().commands.as_ref().filter(|_| *scope == Scope::User);
+        files.map(|files| files.targets(places)).unwrap_or_default()
     }
 
     /// Is its file of a project the user's own, which nobody commits?

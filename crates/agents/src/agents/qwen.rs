@@ -10,11 +10,22 @@
 //! nothing is saved; one that knows seconds only would wait too long with `20000`, but Herma answers within five. So it
 //! is `20000`.
 
-use super::definition::{Agent, Definition, Dialect, HooksJson, Rules, TOP, ToolClass};
+use super::definition::{
+    Agent, CommandFiles, CommandForm, Definition, Dialect, HooksJson, Rules, TOP, ToolClass,
+    like_claude,
+};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     runs_in_turn: true,
+    commands: Some(CommandFiles {
+        directory: |places| (AGENT.sign)(places).join("commands"),
+        form: CommandForm::Toml,
+        // `/rollback` is another name of `/rewind`.
+        has_own: true,
+        is_own: false,
+    }),
+    replies: Some(|reply| like_claude("UserPromptSubmit", reply)),
     sign: |places| places.home.join(".qwen"),
     targets: |places, scope| {
         Ok(AGENT.shared(places, scope, ".qwen/settings.json", "settings.json", &HOOKS))

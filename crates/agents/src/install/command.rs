@@ -3,7 +3,7 @@
 //! Agents run what they were told to run long after Herma was updated, moved or removed, and several of them
 //! take any failure of a hook for "no": Copilot CLI refuses every tool when the hook is killed, Gemini CLI when
 //! the program is not there. So the line asks first whether the program exists, drops whatever it or the shell
-//! around it might print, and ends well whatever happened. A shell tells of a program that was killed on its own
+//! around it might print (but what it answers to a prompt, if the agent wants that), and ends well whatever happened. A shell tells of a program that was killed on its own
 //! standard error, so the redirection is around the call, not on it.
 //!
 //! A line is ours only if it is one that we would write, to the byte. People may have lines of their own in which
@@ -76,6 +76,15 @@ impl HookCommand {
 
     /// A line for a POSIX shell.
     pub fn line(&self, agent: Agent, event: Option<&str>) -> String {
+        self.write(agent, event, false)
+    }
+
+    /// The same for an event that the agent wants answered.
+    pub(crate) fn answering_line(&self, agent: Agent, event: Option<&str>) -> String {
+        self.write(agent, event, true)
+    }
+
+    fn write(&self, agent: Agent, event: Option<&str>, answers: bool) -> String {
         let binary = quote(&self.binary);
         let arguments = self.arguments(agent, event).join(" ");
         let call = format!("{binary} {arguments}");
@@ -87,6 +96,7 @@ impl HookCommand {
                 format!("{{ {{ {call} >/dev/null || :; echo '{{}}' || :; }} 2>/dev/null || :; }}")
             }
             (Runs::ShellForAnswer, Form::AtTheCall) => format!("{{ {call} 2>/dev/null || :; }}"),
+            (_, Form::AroundTheCall) if answers => format!("{{ {call}; }} 2>/dev/null || :"),
             (_, Form::AroundTheCall) => format!("{{ {call}; }} >/dev/null 2>&1 || :"),
             (_, Form::AtTheCall) => format!("{call} >/dev/null 2>&1 || :"),
         };
@@ -133,7 +143,10 @@ impl HookCommand {
                 [Form::AroundTheCall, Form::AtTheCall].map(|form| (event.clone(), form))
             })
             .map(|(event, form)| FoundCommand { command: Self { form, ..new.clone() }, event })
-            .find(|found| found.command.line(agent, found.event.as_deref()) == line)
+            .find(|found| {
+                let (command, event) = (&found.command, found.event.as_deref());
+                [false, true].iter().any(|answers| command.write(agent, event, *answers) == line)
+            })
     }
 }
 
@@ -191,6 +204,10 @@ mod tests {
         assert_eq!(
             herma.line(Agent::Claude, None),
             "[ -x '/opt/herma' ] || exit 0; { '/opt/herma' hook claude; } >/dev/null 2>&1 || :"
+        );
+        assert_eq!(
+            herma.answering_line(Agent::Claude, None),
+            "[ -x '/opt/herma' ] || exit 0; { '/opt/herma' hook claude; } 2>/dev/null || :"
         );
         assert_eq!(
             herma.line(Agent::Copilot, Some("preToolUse")),

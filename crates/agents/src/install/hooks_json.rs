@@ -50,6 +50,8 @@ pub(crate) struct HooksJson {
     pub(crate) version: Option<u64>,
     /// Does the agent know entries by their place?
     pub(crate) keeps_positions: bool,
+    /// Is no event answered? So it was in earlier versions.
+    pub(crate) is_silent: bool,
 }
 
 impl HooksJson {
@@ -65,7 +67,22 @@ impl HooksJson {
             matcher: |_| None,
             version: None,
             keeps_positions: false,
+            is_silent: false,
         }
+    }
+
+    /// As it is written now, and as earlier versions wrote it.
+    pub(crate) fn forms(&self) -> [Self; 2] {
+        [*self, Self { is_silent: true, ..*self }]
+    }
+
+    fn line(&self, event: &str, command: &HookCommand) -> Json {
+        let named = (self.shape == Shape::Copilot).then_some(event);
+        Json::Text(if !self.is_silent && self.agent.wants_reply(event) {
+            command.answering_line(self.agent, named)
+        } else {
+            command.line(self.agent, named)
+        })
     }
 
     pub(crate) fn events(&self) -> impl Iterator<Item = &'static str> {
@@ -170,12 +187,15 @@ impl HooksJson {
 
     /// What is around ours in a file that has nothing else: the line end we gave it, or the blanks it was.
     fn around_fresh<'t>(&self, text: &'t str, ours: &[Ours]) -> Option<(&'t str, &'t str)> {
-        let fresh = self.fresh(&ours.first()?.found.command);
-        if text.strip_suffix('\n') == Some(&fresh) {
-            return Some(("", "\n"));
-        }
-        let blank = text.strip_suffix(&fresh)?;
-        is_blank(blank).then_some((blank, ""))
+        let command = &ours.first()?.found.command;
+        self.forms().iter().find_map(|form| {
+            let fresh = form.fresh(command);
+            if text.strip_suffix('\n') == Some(&fresh) {
+                return Some(("", "\n"));
+            }
+            let blank = text.strip_suffix(&fresh)?;
+            is_blank(blank).then_some((blank, ""))
+        })
     }
 
     fn all_hooks(&self, command: &HookCommand) -> Json {
@@ -192,7 +212,7 @@ impl HooksJson {
                     (self.matcher)(event).map(|text| ("matcher", Json::Text(text.to_owned())));
                 let handler = Json::object([
                     ("type", Json::Text("command".to_owned())),
-                    ("command", Json::Text(command.line(self.agent, None))),
+                    ("command", self.line(event, command)),
                     ("timeout", timeout),
                 ]);
                 let handlers = ("hooks", Json::Array(vec![handler]));
@@ -200,18 +220,14 @@ impl HooksJson {
             }
             Shape::Flat { name } => {
                 let name = name.map(|name| ("name", Json::Text(name.to_owned())));
-                let line = Json::Text(command.line(self.agent, None));
-                let rest = [("command", line), ("timeout", timeout)];
+                let rest = [("command", self.line(event, command)), ("timeout", timeout)];
                 Json::object(name.into_iter().chain(rest))
             }
-            Shape::Copilot => {
-                let line = Json::Text(command.line(self.agent, Some(event)));
-                Json::object([
-                    ("type", Json::Text("command".to_owned())),
-                    ("bash", line),
-                    ("timeoutSec", timeout),
-                ])
-            }
+            Shape::Copilot => Json::object([
+                ("type", Json::Text("command".to_owned())),
+                ("bash", self.line(event, command)),
+                ("timeoutSec", timeout),
+            ]),
         }
     }
 
@@ -304,7 +320,7 @@ impl HooksJson {
             match &present.data {
                 Some(data) if *data == wanted.data() => return Ok(()),
                 Some(_) => json::replace(text, root, &node.span, &wanted),
-                None => self.replace_line(document, node, command),
+                None => Self::replace_line(document, node, &self.line(event, command)),
             }
         } else {
             match root.get("hooks") {
@@ -324,10 +340,9 @@ impl HooksJson {
     }
 
     /// Ours in a group with others: only the command line is ours there.
-    fn replace_line(&self, document: &Document, handler: &Node, command: &HookCommand) -> String {
-        let line = Json::Text(command.line(self.agent, None));
+    fn replace_line(document: &Document, handler: &Node, line: &Json) -> String {
         match handler.get("command") {
-            Some(node) => json::replace(&document.text, &document.root, &node.span, &line),
+            Some(node) => json::replace(&document.text, &document.root, &node.span, line),
             None => document.text.clone(),
         }
     }

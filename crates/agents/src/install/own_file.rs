@@ -58,10 +58,13 @@ impl OwnFile {
         match self {
             Self::Fixed(fixed) => text == *fixed,
             Self::Program(program) => program.is_marked(text),
-            Self::Hooks(_) => {
+            Self::Hooks(hooks) => {
                 let found = self.commands(bytes);
                 let command = found.first().map(|(_, found)| &found.command);
-                command.is_some_and(|command| self.render(command) == text)
+                let is_it = |form: &HooksJson| {
+                    command.is_some_and(|command| Self::Hooks(*form).render(command) == text)
+                };
+                hooks.forms().iter().any(is_it)
             }
         }
     }

@@ -169,13 +169,16 @@ fn hooks_of_the_user_that_mention_ours_stay() {
 
 #[test]
 fn lines_of_an_older_version_are_replaced_and_removed() {
-    let old = |text: &str| text.replace(LINE, OLD_LINE);
+    let silent = |text: &str| text.replace("; } 2>/dev/null", "; } >/dev/null 2>&1");
+    let older = |text: &str| silent(text).replace(LINE, OLD_LINE);
     let target = target(Agent::Claude);
     for before in [None, Some("{}"), Some("{\n  \"a\": 1\n}\n")] {
         let new = installed(&target, before, &command());
-        assert_ne!(old(&new), new);
-        assert_eq!(installed(&target, Some(&old(&new)), &command()), new);
-        assert_eq!(uninstalled(&target, &old(&new)).as_deref(), before);
+        for old in [silent(&new), older(&new)] {
+            assert_ne!(old, new);
+            assert_eq!(installed(&target, Some(&old), &command()), new);
+            assert_eq!(uninstalled(&target, &old).as_deref(), before);
+        }
     }
 }
 
@@ -186,10 +189,13 @@ fn files_of_an_older_version_are_ours() {
         let targets = agent.targets(&places(), &Scope::User).unwrap();
         for target in targets {
             let new = installed(&target, None, &command());
-            let old = new.replace("; { '", "; '").replace("; } >/dev/null", " >/dev/null");
-            let again = target.file.install(Some(old.as_bytes()), &command()).unwrap();
-            assert_eq!(again.after, Some(new.into_bytes()), "{agent:?}");
-            assert_eq!(target.file.uninstall(old.as_bytes()).unwrap().after, None);
+            let silent = new.replace("; } 2>/dev/null", "; } >/dev/null 2>&1");
+            let older = silent.replace("; { '", "; '").replace("; } >/dev/null", " >/dev/null");
+            for old in [silent, older] {
+                let again = target.file.install(Some(old.as_bytes()), &command()).unwrap();
+                assert_eq!(again.after.as_deref(), Some(new.as_bytes()), "{agent:?}");
+                assert_eq!(target.file.uninstall(old.as_bytes()).unwrap().after, None);
+            }
         }
     }
 }

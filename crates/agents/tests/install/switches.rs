@@ -20,7 +20,7 @@ const APPROVED: [(&str, &str); 6] = [
     ("session_end:0:0", "efaee9b0284a38881719031808c14583c09f8c783b23e501beba61ac968387f9"),
     ("session_start:0:0", "6c71b83ad72c1d13708aef9bc2501604d8f7b5f5c2f62a2fce342bb38d136be3"),
     ("stop:0:0", "db4b9dd0b1ec2da138fff713399ddb8f363db6e7999dc796eec9f5cd8a2fa912"),
-    ("user_prompt_submit:0:0", "b000d6d9451e3c933535033a1808140bfe6b22c03abdae6114bfc6c2be934289"),
+    ("user_prompt_submit:0:0", "3f256f496de97d8c839a89b7f08cb1506a6de8a98224cd5038d47473b04d4322"),
 ];
 
 /// Files that are not on a disk, and links to directories.

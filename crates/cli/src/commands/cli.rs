@@ -57,6 +57,7 @@ pub(crate) enum Command {
     Steps(steps::list::StepsArgs),
     Step(steps::step::StepArgs),
     Turn(steps::turn::TurnArgs),
+    Notice(steps::notice::NoticeArgs),
     Hook(agents::hook::HookArgs),
     Name(mark::NameArgs),
     Unname(mark::UnnameArgs),

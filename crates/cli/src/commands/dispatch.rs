@@ -59,6 +59,7 @@ fn call(env: &CommandEnv, cli: &Cli) -> Result<Outcome> {
         Some(Command::Steps(args)) => super::steps::list::cmd_steps(env, args),
         Some(Command::Step(args)) => super::steps::step::cmd_step(env, args),
         Some(Command::Turn(args)) => super::steps::turn::cmd_turn(env, args),
+        Some(Command::Notice(args)) => super::steps::notice::cmd_notice(env, args),
         Some(Command::Name(args)) => super::mark::cmd_name(env, args),
         Some(Command::Unname(args)) => super::mark::cmd_unname(env, args),
         Some(Command::Pin(args)) => super::mark::cmd_pin(env, args),

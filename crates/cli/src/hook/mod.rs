@@ -1,7 +1,7 @@
 //! `herma hook`: an agent says what it is about to do, and waits for the answer.
 //!
 //! Whatever happens here must not stand in the agent's way: some agents refuse the tool when a hook fails or
-//! says something. So nothing is printed, the exit code is 0, and a save that takes long goes on while the agent
+//! says something. So nothing is printed but the answer to a prompt, the exit code is 0, and a save that takes long goes on while the agent
 //! does. The call is split in two after the payload was read: one half waits, for a few seconds at most, and
 //! answers; the other one does the work, however long it takes, and notes in a log what came of it.
 //!
@@ -19,7 +19,8 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use herma_agents::{Agent, Event, EventKind, Surroundings};
+use herma_agents::slash::typed;
+use herma_agents::{Agent, Event, EventKind, Reply, Surroundings};
 use herma_fs::process::background::{Half, silence, split};
 use herma_fs::process::stdin::TimedStdin;
 use herma_fs::process::{BootMoment, TempName};
@@ -39,10 +40,15 @@ const READING: Duration = Duration::from_secs(3);
 const DRAINING: Duration = Duration::from_millis(200);
 /// An agent waits for a save no longer than this, which is less than the shortest time any of them is told to.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(5);
+/// What a person typed takes as long as it takes, but agents give up after twenty seconds.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 /// The half that does the work waits for other processes longer than that: nobody waits for it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// One agent gives the end of a session a second.
 const MAX_WAIT_AT_THE_END: Duration = Duration::from_millis(700);
+
+/// How a prompt is answered: see [`Reply`]. Says whether anybody heard it.
+pub(crate) type Answer<'a> = dyn Fn(&Reply) -> bool + 'a;
 
 /// A call, as it came in.
 #[derive(Debug)]
@@ -58,9 +64,19 @@ pub(crate) struct HookCall {
 }
 
 impl HookCall {
+    /// The command that the prompt is, if an answer to it keeps it from the model.
+    pub(crate) fn command(&self) -> Option<&str> {
+        let is_prompt = self.event.kind == EventKind::TurnStart;
+        let stop = Reply::Stop(String::new());
+        let is_heard = is_prompt && self.event.agent.reply(&stop).is_some();
+        typed(self.event.prompt.as_deref().filter(|_| is_heard)?)
+    }
+
     /// How long the agent waits.
     fn time_limit(&self) -> Duration {
         match self.event.kind {
+            // A person waits for this, and knows what for.
+            EventKind::TurnStart if self.command().is_some() => COMMAND_TIMEOUT,
             // Nothing has been asked of the agent yet, so the first save of a large project has time.
             EventKind::SessionStart => Duration::ZERO,
             EventKind::SessionEnd => MAX_WAIT_AT_THE_END,
@@ -139,16 +155,29 @@ fn answer_call(
     if !call.matters() {
         return;
     }
-    match split() {
+    let speaking = match split() {
         Ok(Half::Called(waiting)) => {
             let left = call.time_limit().saturating_sub(call.received.elapsed());
-            waiting.wait(left);
-            return;
+            let (said, is_done) = waiting.wait(left);
+            if said.is_empty() && !is_done && call.command().is_some() {
+                let words = "Herma is still at it. `herma list` shows what came of it.";
+                let line = call.event.agent.reply(&Reply::Stop(words.to_owned()));
+                return print_whole((line.unwrap_or_default() + "\n").as_bytes());
+            }
+            return print_whole(&said);
         }
-        Ok(Half::Working) => {}
+        Ok(Half::Working(speaking)) => Some(speaking),
         // Then the agent waits as long as it takes.
-        Err(_) => drop(silence()),
-    }
+        Err(_) => {
+            let _ = silence();
+            None
+        }
+    };
+    let answer = |reply: &Reply| {
+        let line = call.event.agent.reply(reply).map(|line| line + "\n");
+        let said = line.zip(speaking.as_ref()).map(|(line, to)| to.say(line.as_bytes()));
+        said.is_some_and(|said| said.is_ok())
+    };
     let environment = Environment {
         // The agent says where it is, and a hook may be started in a directory that is gone.
         directory: Some(environment.directory.clone().unwrap_or_else(|| "/".into())),
@@ -157,7 +186,7 @@ fn answer_call(
     let overrides = Overrides { wait: Some(LOCK_TIMEOUT), ..Overrides::default() };
     match CommandEnv::new(ui, &environment, &cli.global, overrides) {
         // What came of it is in the log, and nobody is there to hear it.
-        Ok(env) => drop(work::work(&env, &call, &log)),
+        Ok(env) => drop(work::work(&env, &call, &log, &answer)),
         Err(error) => log.note(&format!("not saved: {}", error.message)),
     }
 }
@@ -203,6 +232,14 @@ fn explain(environment: &Environment, error: &clap::Error) {
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default();
     HookLog::at(environment.home(None)).note(&format!("wrong arguments: {first}"));
+}
+
+/// Prints what the other half said, if that is all it wanted to say: half an answer is none.
+fn print_whole(line: &[u8]) {
+    if line.ends_with(b"\n") {
+        let mut out = std::io::stdout();
+        let _ = out.write_all(line).and_then(|()| out.flush());
+    }
 }
 
 /// Cursor takes silence for a failure and text for a refusal.

@@ -4,16 +4,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use herma_agents::{Agent, Event, EventKind, ToolClass, ToolUse};
+use herma_agents::{Agent, Event, EventKind, Reply, ToolClass, ToolUse};
 use herma_core::engine::NoProgress;
-use herma_core::steps::{Answer, Step, StepStart};
+use herma_core::steps::{CallEnd, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_fs::process::file_clock;
 
 use super::log::HookLog;
-use super::{HookCall, projects};
+use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
+use crate::commands::agents::slash::answer_prompt;
+use crate::render::notice::notice_text;
 use crate::terminal::{escape, shown};
 use crate::tool_call::{MAX_HOOK_START, only_reads, start_of};
 use crate::transcript;
@@ -23,7 +25,12 @@ const REPEATS_WITHIN: i64 = 2;
 
 /// Does what a call asks for, in every project it is about, and notes what came of it. The error is what kept
 /// the agent's work from being saved.
-pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), String> {
+pub(crate) fn work(
+    env: &CommandEnv,
+    call: &HookCall,
+    log: &HookLog,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
     if let Some(problem) = &call.problem {
         log.came(call, None, &format!("{problem}; saving all the same"));
     }
@@ -32,7 +39,7 @@ pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(
         log.seen(call, "off");
         return Ok(());
     }
-    let done = in_projects(env, call, log);
+    let done = in_projects(env, call, log, answer);
     match &done {
         Ok(()) => log.seen(call, "done"),
         Err(why) => log.seen(call, &format!("failed {}", escape(why.as_bytes()))),
@@ -40,7 +47,12 @@ pub(crate) fn work(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(
     done
 }
 
-fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), String> {
+fn in_projects(
+    env: &CommandEnv,
+    call: &HookCall,
+    log: &HookLog,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
     // Nobody is there to mend them now. A save that leaves out less than it should is better than none.
     for problem in env.settings.problems.iter().filter(|p| p.concerns_saving()) {
         log.came(call, None, &format!("{problem}; saving with the default"));
@@ -55,7 +67,7 @@ fn in_projects(env: &CommandEnv, call: &HookCall, log: &HookLog) -> Result<(), S
     let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
     for root in &projects.roots {
         let place = Some(root.as_os_str().as_bytes());
-        match in_project(env, call, root, &projects.roots) {
+        match in_project(env, call, root, &projects.roots, answer) {
             Ok(came) => log.came(call, place, &came),
             Err(error) => {
                 let error = CommandError::from(error);
@@ -79,11 +91,15 @@ fn in_project(
     call: &HookCall,
     root: &Path,
     roots: &[PathBuf],
+    answer: &Answer<'_>,
 ) -> Result<String, Error> {
     let project = env.engine.project(root)?;
+    if let Some(typed) = call.command() {
+        return answer_command(env, project, &call.event, typed, answer);
+    }
     match (call.event.kind, &call.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
-        (EventKind::TurnStart, _) => begin_turn(env, &project, call),
+        (EventKind::TurnStart, _) => begin_turn(env, &project, call, answer),
         (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, roots),
         (EventKind::AfterTool, Some(tool)) => end_call(env, &project, call, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
@@ -92,6 +108,24 @@ fn in_project(
         (EventKind::TurnEnd | EventKind::SessionEnd, _) => end_turn(&project, &call.event),
         (EventKind::Other, _) => Ok("nothing to do".to_owned()),
     }
+}
+
+/// Does what somebody typed as a prompt that is for us. It is no prompt: the model never hears of it.
+fn answer_command(
+    env: &CommandEnv,
+    project: Project,
+    event: &Event,
+    typed: &str,
+    answer: &Answer<'_>,
+) -> Result<String, Error> {
+    if let Some(session) = &event.session {
+        // Who types is not at work: what was broken off is over.
+        project.end_turn(session)?;
+    }
+    let said = answer_prompt(env, project, event.session.as_deref(), typed);
+    let heard =
+        if answer(&Reply::Stop(said)) { "answered" } else { "did, but nobody heard of it," };
+    Ok(format!("{heard} what was typed as a prompt"))
 }
 
 fn end_turn(project: &Project, event: &Event) -> Result<String, Error> {
@@ -163,7 +197,12 @@ fn told(env: &CommandEnv, call: &HookCall, saved: Option<&Saved>) -> String {
     text
 }
 
-fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<String, Error> {
+fn begin_turn(
+    env: &CommandEnv,
+    project: &Project,
+    call: &HookCall,
+    answer: &Answer<'_>,
+) -> Result<String, Error> {
     let event = &call.event;
     let prompt = event.prompt.as_deref().filter(|text| !text.trim().is_empty());
     let first_line = prompt.and_then(|text| text.trim().lines().next());
@@ -180,7 +219,26 @@ fn begin_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<St
     }
     let turn = project.begin_turn(session, &facts(env, event), prompt)?;
     let facts = Facts { turn: Some(turn.turn), ..facts(env, event) };
-    save_with(env, project, call, reason, facts)
+    let saved = save_with(env, project, call, reason, facts)?;
+    if !env.settings.tells_agents() {
+        return Ok(saved);
+    }
+    Ok(match tell(project, session, answer) {
+        Ok(true) => format!("{saved}, told what was undone"),
+        Ok(false) => saved,
+        Err(error) => format!("{saved}; what was undone could not be told: {error}"),
+    })
+}
+
+/// Tells a session what was undone of its work. What nobody hears is told with the next prompt.
+fn tell(project: &Project, session: &str, answer: &Answer<'_>) -> Result<bool, Error> {
+    let Some(notice) = project.notice(session)? else { return Ok(false) };
+    let has_news = !notice.is_empty();
+    let is_heard = !has_news || answer(&Reply::Context(notice_text(&notice)));
+    if is_heard {
+        project.note_told(session, &notice)?;
+    }
+    Ok(has_news && is_heard)
 }
 
 /// One agent tells of its turn before every request to its model; and two hooks may tell of the same.
@@ -296,11 +354,11 @@ fn end_call(
 ) -> Result<String, Error> {
     let which = WhichStep::Call(call.event.call_key().unwrap_or_default());
     let answer = if tool.in_background {
-        Answer::GoesOn
+        CallEnd::GoesOn
     } else if only_reads(tool) {
-        Answer::OnlyRead
+        CallEnd::OnlyRead
     } else {
-        Answer::Ran { since: tool.duration.and_then(|took| began(call, took)) }
+        CallEnd::Ran { since: tool.duration.and_then(|took| began(call, took)) }
     };
     match project.end_call(&which, answer, &NoProgress) {
         Ok(ended) => {

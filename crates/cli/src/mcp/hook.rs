@@ -4,7 +4,9 @@
 //! "${session_id}"`. What an agent does not know it leaves out, empty, or as it stands. Whatever happens, the
 //! answer is one the agent goes on with: a save that failed must not keep it from working.
 
-use herma_agents::{Agent, Surroundings};
+use std::cell::RefCell;
+
+use herma_agents::{Agent, Reply, Surroundings};
 use herma_fs::process::BootMoment;
 use serde_json::{Map, Value, json};
 
@@ -62,22 +64,30 @@ pub(super) fn describe() -> Value {
 /// Calls the tool: the agent reads an empty object, or one with a message for its user.
 pub(super) fn call(session: &Session, arguments: &Map<String, Value>) -> Value {
     let answer = match read_call(arguments).map(|call| note(session, &call)) {
-        None | Some(Ok(())) => json!({}),
+        None => json!({}),
+        Some(Ok(said)) => said.unwrap_or_else(|| json!({})),
         Some(Err(what)) => json!({"systemMessage": format!("Herma could not save: {what}")}),
     };
     json!({"content": [text(&answer.to_string())], "isError": false})
 }
 
-/// Does what `herma hook` does, without a process of its own.
-fn note(session: &Session, call: &HookCall) -> Result<(), String> {
+/// Does what `herma hook` does, without a process of its own. Returns what that would print.
+fn note(session: &Session, call: &HookCall) -> Result<Option<Value>, String> {
     if !call.matters() {
-        return Ok(());
+        return Ok(None);
     }
     let directory = call.event.directory.as_deref();
     let env = session.env(directory);
     let env = env.map_err(|error| error.message)?;
     let log = HookLog::at(Some(env.home.clone()));
-    work::work(&env, call, &log)
+    let said = RefCell::new(None);
+    let answer = |reply: &Reply| {
+        let line = call.event.agent.reply(reply);
+        let line = line.and_then(|line| serde_json::from_str(&line).ok());
+        line.map(|line| said.replace(Some(line))).is_some()
+    };
+    work::work(&env, call, &log, &answer)?;
+    Ok(said.into_inner())
 }
 
 /// What the hook says, as the payload of a command hook would say it. `None` if it says nothing.

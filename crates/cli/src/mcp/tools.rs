@@ -62,7 +62,7 @@ macro_rules! filters {
 }
 
 #[rustfmt::skip]
-pub(crate) static TOOLS: [Tool; 24] = [
+pub(crate) static TOOLS: [Tool; 25] = [
     tool("herma_timeline", "list", Reads, "agent until").with_list(&["checkpoints", "rows"]).for_agents(ForAgents {
         title: "List what happened",
         description: "Lists what happened in the project, newest first, 20 rows at once: prompts with their tool calls folded, edits by hand, saves, restores. Numbers never change; the other tools take them (of a prompt with several calls its `steps`, such as \"15-17\").",
@@ -118,6 +118,7 @@ pub(crate) static TOOLS: [Tool; 24] = [
     tool("herma_step_end", "step end", Steps, "handle call unknown"),
     tool("herma_turn_begin", "turn begin", Notes, "session agent turn prompt"),
     tool("herma_turn_end", "turn end", Notes, "session"),
+    tool("herma_notice", "notice", Notes, "session dry_run"),
     tool("herma_continue_restore", "restore --continue", MovesFiles, ""),
     tool("herma_slash", "slash", MovesFiles, "text platform session"),
     tool("herma_store_status", "checkpoints status", Reads, ""),

@@ -1,7 +1,8 @@
 //! How the engine's answers are shown, to people and to programs.
 //!
 //! * [`json`], [`listing`], [`authors`], [`patch_lines`]: checkpoints, paths, authors and patches
-//! * [`restore_report`], [`undo_report`], [`step_report`], [`outside_report`], [`told`]: what was done to files and conversations
+//! * [`restore_report`], [`undo_report`], [`step_report`], [`outside_report`], [`told`]: what was done to files and conversations;
+//!   [`notice`]: what an agent is told of it
 //! * [`nearby`]: where checkpoints are that are not here
 //! * [`patch_choice`], [`hunk_choices`]: choosing hunk by hunk
 
@@ -10,6 +11,7 @@ pub(crate) mod hunk_choices;
 pub(crate) mod json;
 pub(crate) mod listing;
 pub(crate) mod nearby;
+pub(crate) mod notice;
 pub(crate) mod outside_report;
 pub(crate) mod patch_choice;
 pub(crate) mod patch_lines;

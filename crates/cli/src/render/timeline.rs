@@ -191,6 +191,16 @@ fn labels(checkpoint: &Checkpoint) -> Vec<String> {
     labels
 }
 
+/// A row in one line, for a chat.
+pub(crate) fn row_in_words(row: &Row, now: Timestamp) -> String {
+    let Line { files, lines, deleted, .. } = counts(&row.changes, true);
+    let is_undone = !row.calls.is_empty() && row.undone == row.calls.len();
+    let undone = if is_undone { "undone" } else { "" };
+    let parts = [numbers(row), time::short(row.time, now), text(row), files, lines, deleted];
+    let parts = parts.iter().map(String::as_str).chain([undone]);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
 fn who(row: &Row) -> String {
     let of_step = row.calls.first().filter(|_| row.kind == RowKind::Work);
     let of_save = row.checkpoint.as_ref().filter(|_| row.kind == RowKind::Saved);

@@ -101,7 +101,7 @@ impl Key {
 
     /// Does it say anything about which files are saved?
     pub(crate) fn is_about_saving(&self) -> bool {
-        self.section == CHECKPOINTS && !self.is_about_cleaning
+        self.section == CHECKPOINTS && !self.is_about_cleaning && self.name != NOTICE
     }
 
     /// The value when nobody set one.
@@ -199,6 +199,8 @@ const ALIKE: f64 = 0.85;
 
 /// The section about checkpoints.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
+/// The key that says whether agents are told of what was undone.
+pub(crate) const NOTICE: &str = "notice";
 /// The section about sessions.
 pub(crate) const SESSIONS: &str = "sessions";
 
@@ -230,6 +232,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("exclude", Default::EmptyList, "patterns left out, written as in `.gitignore`"),
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
+    key(NOTICE, Default::Bool(true), "tell an agent with its next prompt what was undone of its work"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
     session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),

@@ -158,6 +158,11 @@ impl Loaded {
         self.switched_off_by().is_none()
     }
 
+    /// Are agents told what was undone of their work?
+    pub(crate) fn tells_agents(&self) -> bool {
+        self.bool(keys::NOTICE)
+    }
+
     /// What keeps agents' hooks from saving, in words.
     pub(crate) fn switched_off_by(&self) -> Option<&'static str> {
         match self.of(Key::find("enabled")?) {

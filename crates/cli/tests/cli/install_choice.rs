@@ -50,12 +50,16 @@ fn enter_connects_all_that_were_found() {
     terminal.answer("");
     insta::assert_snapshot!(terminal.finish().success(), @"
     Claude Code   not connected     would change $HOME/.claude/settings.json
+                                    would create 4 files in $HOME/.claude/commands
     Qwen Code     not connected     would change $HOME/.qwen/settings.json
+                                    would create 4 files in $HOME/.qwen/commands
     Connect these 2 agents? [Y/n/choose] 
     Claude Code: changed $HOME/.claude/settings.json
       What it was before is in $HOME/.claude/settings.json.herma-backup
+    Claude Code: wrote 4 files in $HOME/.claude/commands
     Qwen Code: changed $HOME/.qwen/settings.json
       What it was before is in $HOME/.qwen/settings.json.herma-backup
+    Qwen Code: wrote 4 files in $HOME/.qwen/commands
     ");
     assert!(settings(&env, CLAUDE).contains("herma"));
     assert!(settings(&env, QWEN).contains("herma"));
@@ -81,7 +85,9 @@ fn some_of_them_are_chosen() {
     terminal.answer("y");
     insta::assert_snapshot!(terminal.finish().success(), @"
     Claude Code   not connected     would change $HOME/.claude/settings.json
+                                    would create 4 files in $HOME/.claude/commands
     Qwen Code     not connected     would change $HOME/.qwen/settings.json
+                                    would create 4 files in $HOME/.qwen/commands
     Connect these 2 agents? [Y/n/choose] perhaps
     Type y, n, or choose to be asked about each one.
     Connect these 2 agents? [Y/n/choose] c
@@ -89,6 +95,7 @@ fn some_of_them_are_chosen() {
     Connect Qwen Code? [Y/n] y
     Qwen Code: changed $HOME/.qwen/settings.json
       What it was before is in $HOME/.qwen/settings.json.herma-backup
+    Qwen Code: wrote 4 files in $HOME/.qwen/commands
     ");
     assert_eq!(settings(&env, CLAUDE), "{}\n");
 
@@ -98,6 +105,7 @@ fn some_of_them_are_chosen() {
     terminal.answer("n");
     insta::assert_snapshot!(terminal.finish().code(1), @"
     Claude Code   not connected     would change $HOME/.claude/settings.json
+                                    would create 4 files in $HOME/.claude/commands
     Qwen Code     connected         $HOME/.qwen/settings.json
     Connect Claude Code? [Y/n] n
     Nothing was changed.
@@ -115,7 +123,9 @@ fn without_a_terminal_nothing_is_done() {
     let env = with_agents(&[CLAUDE, QWEN]);
     insta::assert_snapshot!(install(&env, &[]).code(2), @"
     Claude Code   not connected     would change $HOME/.claude/settings.json
+                                    would create 4 files in $HOME/.claude/commands
     Qwen Code     not connected     would change $HOME/.qwen/settings.json
+                                    would create 4 files in $HOME/.qwen/commands
     ------- stderr -------
     Error: say which agents to connect
     Nothing was changed: there is no terminal to ask on.
@@ -169,12 +179,14 @@ fn an_agent_that_cannot_be_connected_does_not_keep_others_from_it() {
     insta::assert_snapshot!(terminal.finish().success(), @"
     Claude Code   not connected     cannot be connected, see below
     Qwen Code     not connected     would change $HOME/.qwen/settings.json
+                                    would create 4 files in $HOME/.qwen/commands
     Error: cannot edit $HOME/.claude/settings.json: it cannot be read as JSON: line 1: a name in quotes is missing
     Nothing was changed.
     Hint: Correct the file, or move it away, and run the command again.
     Connect Qwen Code? [Y/n] y
     Qwen Code: changed $HOME/.qwen/settings.json
       What it was before is in $HOME/.qwen/settings.json.herma-backup
+    Qwen Code: wrote 4 files in $HOME/.qwen/commands
     ");
     insta::assert_snapshot!(install(&env, &[]).code(1), @"
     Claude Code   not connected     cannot be connected, see below

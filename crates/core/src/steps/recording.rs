@@ -22,11 +22,11 @@ use crate::records::step::outside::Sighting;
 use crate::records::step::{
     Background, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
 };
-use crate::records::undo::Move;
+use crate::records::undo::{Move, UndoRecord};
 use crate::restore::arrival::Arrived;
 use crate::save::publish::Way;
 use crate::save::{SaveOptions, Saved};
-use crate::steps::share::Answer;
+use crate::steps::share::CallEnd;
 use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
 
@@ -119,11 +119,11 @@ impl Operation<'_> {
         Ok((step, beside))
     }
 
-    pub(crate) fn end_call(&self, which: &WhichStep, answer: Answer) -> Result<EndedStep> {
-        match answer {
-            Answer::Ran { since } => self.end_step(which, since),
-            Answer::OnlyRead => self.end_step_unchanged(which),
-            Answer::GoesOn => self.leave_in_background(which),
+    pub(crate) fn end_call(&self, which: &WhichStep, end: CallEnd) -> Result<EndedStep> {
+        match end {
+            CallEnd::Ran { since } => self.end_step(which, since),
+            CallEnd::OnlyRead => self.end_step_unchanged(which),
+            CallEnd::GoesOn => self.leave_in_background(which),
         }
     }
 
@@ -271,6 +271,10 @@ impl Operation<'_> {
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
         let turn = marks.begin(session, facts.agent.as_deref(), facts.turn.as_deref(), prompt, now);
+        if turn.count == 1 {
+            // What happened before a session is no news to it.
+            marks.note_told(session, UndoRecord::read(&state)?.moves);
+        }
         marks.write(self.store.tmp()?, &state)?;
         Ok(turn)
     }
@@ -293,6 +297,11 @@ impl Operation<'_> {
     pub(crate) fn turn(&self, session: &str) -> Result<Option<Turn>> {
         let Some(state) = own_state(&self.store, &self.id)? else { return Ok(None) };
         Ok(Marks::read(&state)?.of_session(session).cloned())
+    }
+
+    pub(crate) fn last_turn(&self) -> Result<Option<Turn>> {
+        let Some(state) = own_state(&self.store, &self.id)? else { return Ok(None) };
+        Ok(Marks::read(&state)?.last().cloned())
     }
 
     /// Ends calls in what is there now: what changes from here on is not theirs.

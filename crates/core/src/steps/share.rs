@@ -14,7 +14,7 @@ use crate::records::step::Step;
 
 /// What an agent says of the end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallEnd {
     /// The tool has run: from this time on, by the clock of file times, if that is known. It may have begun later.
     Ran {
         /// In nanoseconds since 1970.

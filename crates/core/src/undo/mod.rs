@@ -6,6 +6,7 @@
 
 pub(crate) mod by_hand;
 pub(crate) mod last;
+pub(crate) mod notice;
 pub(crate) mod plan;
 pub(crate) mod preview;
 pub(crate) mod steps;

@@ -1,7 +1,7 @@
 //! Whose a change is, where more is known than who was under way: what a tool edits, when it began, and that it must be over.
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{Answer, Step, StepChoice, StepEnd, StepId, StepStart};
+use herma_core::steps::{CallEnd, Step, StepChoice, StepEnd, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, WhichStep};
 use herma_fs::process::{BootMoment, TempName, file_clock};
@@ -38,10 +38,10 @@ impl TestProject {
     }
 
     fn answers(&self, call: &str) -> String {
-        self.answers_with(call, Answer::Ran { since: None }).id().to_string()
+        self.answers_with(call, CallEnd::Ran { since: None }).id().to_string()
     }
 
-    fn answers_with(&self, call: &str, answer: Answer) -> Step {
+    fn answers_with(&self, call: &str, answer: CallEnd) -> Step {
         let which = WhichStep::Call(call.to_owned());
         self.project().end_call(&which, answer, &NoProgress).unwrap().step
     }
@@ -227,7 +227,7 @@ fn what_changed_before_a_tool_began_a_person_did() {
     }
     p.write("tool", "tool\n");
     p.remove("e/gone");
-    let step = p.answers_with("1", Answer::Ran { since: Some(since) }).id().to_string();
+    let step = p.answers_with("1", CallEnd::Ran { since: Some(since) }).id().to_string();
     p.expect("edited", &[("person\n", "hand")]);
     p.expect("tool", &[("tool\n", &step)]);
     let plan = p.undo_steps(&of_steps(&[number(&step)])).plan;
@@ -259,7 +259,7 @@ fn what_a_command_does_in_the_background_is_nobodys() {
     p.write("old", "old\n");
     p.runs("server");
     p.write("served", "started\n");
-    let server = p.answers_with("server", Answer::GoesOn).id().to_string();
+    let server = p.answers_with("server", CallEnd::GoesOn).id().to_string();
     p.write("by hand", "person or server\n");
     p.runs("next");
     p.write("made", "next or server\n");

@@ -1,7 +1,7 @@
 //! Steps, and undoing them.
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{Answer, Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
+use herma_core::steps::{CallEnd, Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{StepsUndone, UndoPlan, UndoSteps, WhichStep};
 use herma_diff::Side;
@@ -190,10 +190,10 @@ fn what_is_edited_beside_a_command_that_only_reads_is_nobody_elses() {
     let beside = p.end(beside).id();
     p.write("a.txt", "two\nby hand\n");
     let which = WhichStep::Id(reads);
-    let ended = p.project().end_call(&which, Answer::OnlyRead, &NoProgress).unwrap();
+    let ended = p.project().end_call(&which, CallEnd::OnlyRead, &NoProgress).unwrap();
     assert!(matches!(ended.step.end, StepEnd::Unchanged(_)));
     assert!(ended.saved.is_none(), "nobody looked");
     p.save("later");
     p.expect("a.txt", &[("two\n", &beside.to_string()), ("by hand\n", "hand")]);
-    assert!(p.project().end_call(&which, Answer::OnlyRead, &NoProgress).is_err(), "it is over");
+    assert!(p.project().end_call(&which, CallEnd::OnlyRead, &NoProgress).is_err(), "it is over");
 }

@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -21,6 +22,9 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 /// A low priority, but not the lowest: where everybody is busy saving, cleaning must not starve. The disk follows
 /// it, too, unless somebody said otherwise.
 const LOW: i32 = 5;
+
+/// A worker says no more at once: a pipe takes it whole.
+const MAX_SAID: usize = 4096;
 
 /// What was started and has perhaps not ended: a caller that lives on must not fill the table of processes.
 static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
@@ -65,7 +69,13 @@ pub enum Half {
     /// The one that was called. Somebody waits for it.
     Called(Waiting),
     /// The one that does the work. Nobody waits for it but the other half.
-    Working,
+    Working(Speaking),
+}
+
+/// What the half that does the work can say to the other one.
+pub struct Speaking {
+    /// Held until this process ends, because its end is a message, too.
+    pipe: ManuallyDrop<OwnedFd>,
 }
 
 /// Waits for the half that does the work.
@@ -94,9 +104,7 @@ pub fn split() -> io::Result<Half> {
             let _ = rustix::process::chdir("/");
             let _ = silence();
             close_all_but(held.as_raw_fd());
-            // Held until this process ends, because its end is the message.
-            std::mem::forget(held);
-            Ok(Half::Working)
+            Ok(Half::Working(Speaking { pipe: ManuallyDrop::new(held) }))
         }
         worker => {
             let worker = Pid::from_raw(worker).ok_or_else(|| io::Error::other("no process id"))?;
@@ -105,24 +113,43 @@ pub fn split() -> io::Result<Half> {
     }
 }
 
+impl Speaking {
+    /// Says something, which must be short. An error if the other half waits no longer.
+    pub fn say(&self, words: &[u8]) -> io::Result<()> {
+        if words.len() > MAX_SAID {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // A pipe takes this much at once, or nothing.
+        rustix::io::write(&*self.pipe, words)?;
+        Ok(())
+    }
+}
+
 impl Waiting {
-    /// Waits until the work is done, but no longer than this. Says whether it is done.
-    pub fn wait(self, longest: Duration) -> bool {
+    /// Waits until the work is done, but no longer than this. Returns what the worker said until then, and whether it is done.
+    pub fn wait(self, longest: Duration) -> (Vec<u8>, bool) {
         let deadline = Instant::now() + longest;
+        let mut said = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).ok();
             let mut polled = [PollFd::new(&self.done, PollFlags::IN)];
             match rustix::event::poll(&mut polled, timeout.as_ref()) {
+                Err(Errno::INTR) => continue,
+                Ok(0) | Err(_) => return (said, false),
+                Ok(_) => {}
+            }
+            let mut words = [0; MAX_SAID];
+            match rustix::io::read(&self.done, &mut words) {
                 Err(Errno::INTR) => {}
-                Ok(0) | Err(_) => return false,
-                Ok(_) => break,
+                Ok(0) | Err(_) => break,
+                Ok(count) => said.extend_from_slice(&words[..count]),
             }
         }
         // It is about to end. Under a process that adopts orphans without looking after them it would stay in
         // the table for ever.
         let _ = waitpid(Some(self.worker), WaitOptions::empty());
-        true
+        (said, true)
     }
 }
 

@@ -45,6 +45,13 @@ impl Driver for Codex {
         command
     }
 
+    fn go_on(&self, sandbox: &Sandbox, _: &str, prompt: &str) -> Option<Command> {
+        let mut command = sandbox.agent(&agents::CODEX);
+        command.args(["exec", "--json", "--skip-git-repo-check", "resume", "--last", prompt]);
+        command.env("FAKE_KEY", "x");
+        Some(command)
+    }
+
     fn call(&self, action: &Action, _: &Path) -> Option<Call> {
         let patch = |body: String| Call::Freeform {
             name: "apply_patch",

@@ -19,18 +19,15 @@ impl Driver for Copilot {
     }
 
     fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command {
-        let mut command = sandbox.agent(&agents::COPILOT);
+        let mut command = copilot(sandbox, model);
+        command.args(["-p", prompt, "--allow-all", "--trust-folder"]);
         command
-            .args(["-p", prompt, "--allow-all", "--trust-folder"])
-            .args(["--output-format", "json"])
-            .env("COPILOT_OFFLINE", "true")
-            .env("COPILOT_AUTO_UPDATE", "false")
-            .env("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1"))
-            .env("COPILOT_PROVIDER_API_KEY", "fake-key-0000")
-            .env("COPILOT_MODEL", "fake-model")
-            .env("COPILOT_PROVIDER_MAX_PROMPT_TOKENS", "100000")
-            .env("COPILOT_PROVIDER_MAX_OUTPUT_TOKENS", "8000");
-        command
+    }
+
+    fn go_on(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Option<Command> {
+        let mut command = copilot(sandbox, model);
+        command.args(["-p", prompt, "--allow-all", "--continue"]);
+        Some(command)
     }
 
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
@@ -49,4 +46,18 @@ impl Driver for Copilot {
             Action::Delegate { .. } => return None,
         })
     }
+}
+
+fn copilot(sandbox: &Sandbox, model: &str) -> Command {
+    let mut command = sandbox.agent(&agents::COPILOT);
+    command
+        .args(["--output-format", "json"])
+        .env("COPILOT_OFFLINE", "true")
+        .env("COPILOT_AUTO_UPDATE", "false")
+        .env("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1"))
+        .env("COPILOT_PROVIDER_API_KEY", "fake-key-0000")
+        .env("COPILOT_MODEL", "fake-model")
+        .env("COPILOT_PROVIDER_MAX_PROMPT_TOKENS", "100000")
+        .env("COPILOT_PROVIDER_MAX_OUTPUT_TOKENS", "8000");
+    command
 }

@@ -51,6 +51,12 @@ impl Driver for OpenCode {
         command
     }
 
+    fn go_on(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Option<Command> {
+        let mut command = self.command(sandbox, model, prompt);
+        command.args(["--continue"]);
+        Some(command)
+    }
+
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         let at = |path| absolute(workspace, path);
         Some(match action {

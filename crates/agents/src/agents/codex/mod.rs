@@ -10,11 +10,14 @@
 
 mod approvals;
 
-use crate::agents::definition::{Agent, Definition, EventKind, HooksJson, Rules, TOP, ToolClass};
+use crate::agents::definition::{
+    Agent, Definition, EventKind, HooksJson, Rules, TOP, ToolClass, like_claude,
+};
 use crate::payload::fields::{id, prompt};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    replies: Some(|reply| like_claude("UserPromptSubmit", reply)),
     sign: |places| places.variable_or("CODEX_HOME", ".codex"),
     place_variables: &["CODEX_HOME"],
     targets: |places, scope| {

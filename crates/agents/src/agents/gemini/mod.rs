@@ -10,12 +10,20 @@
 mod trust;
 
 use crate::agents::definition::{
-    Agent, Definition, EventKind, HooksJson, Rules, Scope, Target, ToolClass,
+    Agent, CommandFiles, CommandForm, Definition, EventKind, HooksJson, Rules, Scope, Target,
+    ToolClass, like_claude,
 };
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
     runs_in_turn: true,
+    commands: Some(CommandFiles {
+        directory: |places| (AGENT.sign)(places).join("extensions/herma/commands"),
+        form: CommandForm::Toml,
+        has_own: false,
+        is_own: true,
+    }),
+    replies: Some(|reply| like_claude("BeforeAgent", reply)),
     sign: |places| {
         let home = places.variable_or("GEMINI_CLI_HOME", "");
         home.join(".gemini")

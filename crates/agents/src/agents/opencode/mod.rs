@@ -8,15 +8,23 @@
 //! No hook is called when a tool failed or was refused; the bus then says so, which the plugin passes on as the end of
 //! the call.
 
+use serde_json::json;
+
 use crate::agents::definition::{
     ARGUMENTS, Agent, Definition, EVENT, EventKind, Field, FoundCommand, HookCommand, OwnFile,
     Program, Rules, TOP, Target, ToolClass,
 };
 use crate::agents::plugin::{command_of, script};
 use crate::payload::fields::{id, object, path, prompt};
+use crate::reply::Reply;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    // The plugin makes a part of the message of it.
+    replies: Some(|reply| match reply {
+        Reply::Context(text) => json!({"context": text}),
+        Reply::Stop(text) => json!({"stop": text}),
+    }),
     sign: |places| places.config().join("opencode"),
     targets: |places, scope| {
         let of_user = (AGENT.sign)(places).join("plugins/herma.js");

@@ -1,4 +1,4 @@
-// Tells Herma what happens, so that it can be undone. Never throws and never waits for long: the agent would fail the
+// Tells Herma what happens, so that it can be undone. Throws at no tool and never waits for long: the agent would fail the
 // tool, or hang.
 const EVENTS = ["session.created", "session.idle", "session.error", "session.deleted"]
 
@@ -14,7 +14,17 @@ export const Herma = async ({ project, directory, worktree }) => {
   return {
     "chat.message": async (input, output) => {
       const parts = (output?.parts ?? []).filter((part) => part?.type === "text")
-      await tell("chat.message", { hook: "chat.message", ...about(input?.sessionID), input, output: { message: output?.message, parts } })
+      const answer = await tell("chat.message", { hook: "chat.message", ...about(input?.sessionID), input, output: { message: output?.message, parts } })
+      if (typeof answer?.stop === "string") {
+        // Somebody typed a command that Herma has carried out. The agent shows what is thrown here, and asks no model.
+        throw new Error(answer.stop)
+      }
+      const last = output?.parts?.at(-1)
+      if (typeof answer?.context === "string" && last?.id) {
+        // Parts are put in the order of their ids.
+        const { sessionID, messageID } = last
+        output.parts.push({ id: last.id + "0", sessionID, messageID, type: "text", text: answer.context, synthetic: true })
+      }
     },
     "tool.execute.before": async (input, output) => {
       running.set(key(input), { ...input, args: output?.args })

@@ -4,8 +4,8 @@ use clap::Args;
 
 /// Save before an agent changes files; called by agents after `herma install`
 ///
-/// Reads what the agent sends on stdin, prints nothing (to Cursor: `{}`) and always exits 0, so that no agent is
-/// blocked.
+/// Reads what the agent sends on stdin, prints nothing but an answer to a prompt (to Cursor: `{}`) and always exits 0, so
+/// that no agent is blocked.
 #[derive(Args, Debug)]
 pub(crate) struct HookArgs {
     /// The agent whose hook it is

@@ -38,6 +38,9 @@ pub struct Turn {
     /// Is it over?
     #[serde(default)]
     pub over: bool,
+    /// How many of Herma's own moves the session was told of; absent if nobody has told it anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<u64>,
 }
 
 /// The turns under way, the one heard of last at the end.
@@ -80,6 +83,8 @@ impl Marks {
     /// These after older ones of another project.
     pub(crate) fn after(mut self, mut older: Self) -> Self {
         older.turns.retain(|turn| self.of_session(&turn.session).is_none());
+        // Moves are counted anew in each project.
+        older.turns.iter_mut().for_each(|turn| turn.told = None);
         self.turns.splice(..0, older.turns);
         self
     }
@@ -88,6 +93,11 @@ impl Marks {
     pub(crate) fn of_session(&self, session: &str) -> Option<&Turn> {
         let session = cut_name(session);
         self.turns.iter().find(|turn| turn.session == session)
+    }
+
+    /// The turn that began last.
+    pub(crate) fn last(&self) -> Option<&Turn> {
+        self.turns.last()
     }
 
     /// A new turn begins. Without a name it is called by its number.
@@ -105,6 +115,7 @@ impl Marks {
         let count = before.as_ref().map_or(1, |turn| turn.count.saturating_add(1));
         let turn = Turn {
             session,
+            told: before.as_ref().and_then(|turn| turn.told),
             agent: agent.map(cut_name).or_else(|| before.and_then(|turn| turn.agent)),
             turn: name.map_or_else(|| count.to_string(), cut_name),
             count,
@@ -116,6 +127,13 @@ impl Marks {
         let surplus = self.turns.len().saturating_sub(MAX_SESSIONS);
         self.turns.drain(..surplus);
         turn
+    }
+
+    /// Notes how many moves a session was told of. `false` if it is unknown.
+    pub(crate) fn note_told(&mut self, session: &str, moves: u64) -> bool {
+        let session = cut_name(session);
+        let turn = self.turns.iter_mut().find(|turn| turn.session == session);
+        turn.map(|turn| turn.told = Some(moves)).is_some()
     }
 
     /// The turn of a session is over.

@@ -1,10 +1,15 @@
 //! What was typed, taken apart.
 //!
-//! The grammar is the one of Hermes, with quotes, several files, names and `@-2`, and with `undo` and `redo`. A
+//! The grammar is the one of Hermes, with quotes, several files, names and `@-2`, and with `undo`, `redo` and `timeline`. A
 //! phone writes curly quotes and long dashes for the plain ones; they are taken for what was meant.
 
 /// Longer input is not a command.
 const MAX_COMMAND_BYTES: usize = 16 << 10;
+
+/// What stands before the name of a command where an agent has one of that name.
+pub const PREFIX: &str = "herma-";
+/// How the rest of a command's file begins, which nobody typed.
+pub(crate) const ASIDE: &str = "(Herma answers this from a hook";
 
 /// How the commands are written.
 pub const USAGE: &[&str] = &[
@@ -18,6 +23,10 @@ pub const USAGE: &[&str] = &[
     "/diff                     changes since the newest checkpoint",
     "/diff <N>                 changes since checkpoint N",
     "/diff session             what this session changed",
+    "/undo                     undo the last prompt of this session",
+    "/undo <N>                 undo change N",
+    "/redo                     bring back what was undone",
+    "/timeline                 what this session did",
     "",
     "N is a number of the list, the beginning of an id, a name, or @-2.",
     "A file with blanks in its name is written in quotes.",
@@ -47,6 +56,12 @@ pub enum Request {
     Undo,
     /// What was undone, again.
     Redo,
+    /// The last prompt of the session undone, or the change with this number.
+    UndoLast(Option<u64>),
+    /// What was undone last, again.
+    RedoLast,
+    /// What the session did.
+    Timeline,
     /// Something else: it is not understood.
     Unknown,
 }
@@ -61,11 +76,37 @@ pub fn parse(text: &str) -> Request {
     let Some((command, rest)) = words.split_first() else { return Request::Unknown };
     // In a group, a command says which program it is for: `/rollback@somebot`.
     let name = command.text.split('@').next().unwrap_or_default();
-    match name.trim_start_matches('/') {
-        "rollback" => rollback(rest),
-        "diff" => diff(rest),
+    match (without_prefix(name.trim_start_matches('/')), rest) {
+        ("rollback", rest) => rollback(rest),
+        ("diff", rest) => diff(rest),
+        ("undo", []) => Request::UndoLast(None),
+        ("undo", [change]) => {
+            let change = change.text.trim_start_matches('#').parse().ok();
+            change.map_or(Request::Unknown, |change| Request::UndoLast(Some(change)))
+        }
+        ("redo", []) => Request::RedoLast,
+        ("timeline", []) => Request::Timeline,
         _ => Request::Unknown,
     }
+}
+
+/// Where an agent has a command of that name itself, ours has a longer one.
+fn without_prefix(name: &str) -> &str {
+    name.strip_prefix(PREFIX).unwrap_or(name)
+}
+
+/// The command that a prompt is, if it is one of those that go back: as it was typed, or as the agent filled in a file of
+/// `agents/command_file.rs`.
+pub fn typed(prompt: &str) -> Option<&str> {
+    let (line, rest) = prompt.trim().split_once('\n').unwrap_or((prompt.trim(), ""));
+    let line = line.trim();
+    let name = line.split_whitespace().next()?.strip_prefix('/')?;
+    let goes_back = ["undo", "redo", "rollback", "timeline"].contains(&without_prefix(name));
+    let is_filled_in = rest.trim_start().starts_with(ASIDE);
+    // "/undo the button" may be meant for the model.
+    let is_meant = name.starts_with(PREFIX) || parse(line) != Request::Unknown;
+    let is_all = rest.trim().is_empty() && is_meant;
+    (goes_back && (is_filled_in || is_all)).then_some(line)
 }
 
 fn rollback(words: &[Word]) -> Request {
@@ -209,6 +250,26 @@ mod tests {
     }
 
     #[test]
+    fn a_prompt_is_a_command_only_if_that_is_all_it_is() {
+        for command in [
+            "/undo",
+            "/undo 13",
+            "/herma-undo",
+            "/rollback 2 a.txt",
+            "/timeline",
+            "/herma-undo x y",
+        ] {
+            assert_eq!(typed(command), Some(command));
+            let filled_in = format!("{command} \n\n{ASIDE}, and so on.)\n");
+            assert_eq!(typed(&filled_in), Some(command));
+            assert_eq!(typed(&format!("{command}\nand then go on")), None);
+        }
+        for other in ["", "undo", "/undo the button", "/diff", "/undone", "please /undo", "/"] {
+            assert_eq!(typed(other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn the_commands_of_hermes_and_ours_are_understood() {
         let since = |text: &str| Request::Diff(Some(text.to_owned()));
         for (text, expected) in [
@@ -235,6 +296,12 @@ mod tests {
             ("/rollback diff @-2", since("@-2")),
             ("/rollback undo", Request::Undo),
             ("/rollback redo", Request::Redo),
+            ("/undo", Request::UndoLast(None)),
+            ("/herma-undo 13", Request::UndoLast(Some(13))),
+            ("/undo #13", Request::UndoLast(Some(13))),
+            ("/undo a.txt", Request::Unknown),
+            ("/redo", Request::RedoLast),
+            ("/herma-timeline", Request::Timeline),
             ("/diff", Request::Diff(None)),
             ("/diff 3", since("3")),
             ("/diff -1", since("-1")),

@@ -24,7 +24,10 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Agents", &["install", "uninstall", "run", "can-undo", "sessions", "resume", "mcp", "acp"]),
-    ("Plumbing", &["step", "turn", "hook", "slash", "classify", "completions", "man", "help"]),
+    (
+        "Plumbing",
+        &["step", "turn", "notice", "hook", "slash", "classify", "completions", "man", "help"],
+    ),
 ];
 
 /// How the help of the program itself is laid out. What clap has for this is one list of all commands.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use herma_agents::ToolUse;
 use herma_core::engine::NoProgress;
-use herma_core::steps::{Answer, Step, StepId, StepKind, StepStart};
+use herma_core::steps::{CallEnd, Step, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, WhichStep};
 use herma_fs::process::{BootMoment, TempName, file_clock};
@@ -183,11 +183,11 @@ impl<'e> Recorder<'e> {
             project.note_edits(handle, &all.edits.unwrap_or_default())?;
         }
         let answer = if tool.in_background {
-            Answer::GoesOn
+            CallEnd::GoesOn
         } else if only_reads(tool) {
-            Answer::OnlyRead
+            CallEnd::OnlyRead
         } else {
-            Answer::Ran { since: Some(since) }
+            CallEnd::Ran { since: Some(since) }
         };
         match project.end_call(&WhichStep::Id(StepId::Handle(handle)), answer, &NoProgress) {
             Ok(ended) => ended.saved.iter().for_each(|saved| self.env.clean_if_due(saved)),

@@ -86,11 +86,11 @@ impl Plan {
     /// What it will do to which file, one line each.
     pub(super) fn in_words(&self) -> Vec<String> {
         let changes = self.changes.iter().filter(|change| change.is_one());
-        let in_words = |change: &Change| {
-            let verb = if change.before.is_some() { "would change" } else { "would create" };
-            format!("{verb} {}", shown(&change.path))
+        let verb = |change: &Change| match change.before {
+            Some(_) => "would change",
+            None => "would create",
         };
-        changes.map(in_words).collect()
+        report::in_lines(&changes.map(|change| (verb(change), &*change.path)).collect::<Vec<_>>())
     }
 
     /// Does it, or prints what it would do.
@@ -195,11 +195,12 @@ impl Change {
 }
 
 fn targets(agent: Agent, places: &Places, scope: &Scope) -> Result<Vec<Target>> {
-    agent.targets(places, scope).map_err(|error| {
+    let hooks = agent.targets(places, scope).map_err(|error| {
         CommandError::usage(error.to_string())
             .with_state("Nothing was changed.")
             .with_hint(format!("Without `--project`: `herma install {}`", error.agent.word()))
-    })
+    })?;
+    Ok(hooks.into_iter().chain(agent.command_files(places, scope)).collect())
 }
 
 /// The file to install into: the one that is ours already, or the first that is free.

@@ -1,6 +1,6 @@
 //! How it is told what was installed, and what is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_agents::Agent;
 use herma_agents::install::{Note, Places, Scope};
@@ -15,6 +15,9 @@ use crate::render::json::{PathJson, Serialize, lazy_object, object};
 use crate::render::patch_lines::write_patch_line;
 use crate::settings::file::Backup;
 use crate::terminal::shown;
+
+/// So many files of one directory are told of as one.
+const MANY: usize = 4;
 
 /// What was done for one agent.
 pub(crate) struct Done {
@@ -136,6 +139,23 @@ fn agent_json(agent: Agent, done: Result<&Done, &CommandError>) -> impl Serializ
     }
 }
 
+/// What happens to which file, one line each; to many of a directory in one line.
+pub(super) fn in_lines(files: &[(&'static str, &Path)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for alike in files
+        .chunk_by(|(verb, path), (next, other)| verb == next && path.parent() == other.parent())
+    {
+        match alike {
+            [(verb, path), ..] if alike.len() >= MANY => {
+                let directory = path.parent().map(shown).unwrap_or_default();
+                lines.push(format!("{verb} {} files in {directory}", alike.len()));
+            }
+            few => lines.extend(few.iter().map(|(verb, path)| format!("{verb} {}", shown(path)))),
+        }
+    }
+    lines
+}
+
 fn tell(env: &CommandEnv, done: &Done) {
     let title = done.agent.title();
     let is_changed = |file: &&FileDone| file.action != Action::Unchanged;
@@ -143,22 +163,25 @@ fn tell(env: &CommandEnv, done: &Done) {
         let state = if done.installing { "already" } else { "not" };
         env.ui.status(format_args!("Herma is {state} connected to {title}."));
     }
-    for file in &done.files {
-        let path = shown(&file.path);
-        match file.action {
-            Action::Created => env.ui.status(format_args!("{title}: wrote {path}")),
-            Action::Changed => env.ui.status(format_args!("{title}: changed {path}")),
-            Action::Removed => env.ui.status(format_args!("{title}: removed {path}")),
-            Action::Unchanged | Action::Left => {}
-        }
-        for note in file.words() {
-            env.ui.warning(format_args!("{path}: {note}"));
-        }
-        if let Backup::Kept(backup) = &file.backup
-            && file.action == Action::Changed
-        {
+    let verb = |file: &FileDone| match file.action {
+        Action::Created => Some("wrote"),
+        Action::Changed => Some("changed"),
+        Action::Removed => Some("removed"),
+        Action::Unchanged | Action::Left => None,
+    };
+    let changed = done.files.iter().filter_map(|file| Some((verb(file)?, &*file.path)));
+    for line in in_lines(&changed.collect::<Vec<_>>()) {
+        env.ui.status(format_args!("{title}: {line}"));
+        let told = |file: &&FileDone| line == format!("changed {}", shown(&file.path));
+        if let Some(Backup::Kept(backup)) = done.files.iter().find(told).map(|file| &file.backup) {
             let backup = shown(backup);
             env.ui.status(format_args!("  What it was before is in {backup}"));
+        }
+    }
+    for file in &done.files {
+        let path = shown(&file.path);
+        for note in file.words() {
+            env.ui.warning(format_args!("{path}: {note}"));
         }
     }
     for step in next_steps(done) {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use herma_agents::slash::grammar::PREFIX;
 use herma_agents::slash::message::Span;
 use herma_core::restore::{KeptWhy, RestoreOptions};
-use herma_core::steps::StepChoice;
+use herma_core::steps::{StepChoice, StepId};
 use herma_core::{
     Checkpoint, OutsideOfStep, RelPath, Restored, StepsUndone, UndoLast, UndoPlan, UndoSteps,
     Undone,
@@ -86,6 +87,40 @@ impl Asked<'_> {
 
     pub(super) fn redo(&self) -> Result<Reply> {
         self.travel("redo", &Course::Redo, UNDO)
+    }
+
+    /// Undoes the last prompt of the session that is not undone.
+    pub(super) fn undo_last(&self) -> Result<Reply> {
+        let session = self.session.map(str::to_owned);
+        let last = UndoLast { session, ..UndoLast::default() };
+        self.travel("undo", &Course::Undo(last), &self.way_back("redo", "brings it back"))
+    }
+
+    pub(super) fn redo_last(&self) -> Result<Reply> {
+        self.travel("redo", &Course::Redo, &self.way_back("undo", "undoes it again"))
+    }
+
+    /// What to type next, with the prefix that was typed.
+    fn way_back(&self, command: &str, does: &str) -> String {
+        let prefix = if self.typed.trim_start().trim_start_matches('/').starts_with(PREFIX) {
+            PREFIX
+        } else {
+            ""
+        };
+        format!("/{prefix}{command} {does}.")
+    }
+
+    /// Undoes one change, whoever made it.
+    pub(super) fn undo_change(&self, change: u64) -> Result<Reply> {
+        let ids = vec![StepId::Number(change)];
+        let steps = StepChoice { ids, ..StepChoice::default() };
+        let asked = UndoSteps { steps, ..UndoSteps::default() };
+        let taken = self.env.ui.during(|progress| self.project.undo_steps(&asked, progress));
+        let taken = taken.map_err(|error| with_state_of_files(&self.project, error))?;
+        let mut reply = Reply::new("undo");
+        reply.message.say(format!("✅ Undid change {change}"));
+        tell_undone(&mut reply, &taken, "`herma undo` in a terminal brings it back.");
+        Ok(reply)
     }
 
     fn travel(&self, action: &'static str, course: &Course, reverse: &str) -> Result<Reply> {

@@ -3,6 +3,7 @@
 use herma_agents::slash::Platform;
 use herma_agents::slash::message::Span;
 use herma_core::Checkpoint;
+use herma_core::steps::StepChoice;
 use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
 use jiff::tz::{Offset, TimeZone};
@@ -10,6 +11,10 @@ use jiff::tz::{Offset, TimeZone};
 use super::{Asked, Reply};
 use crate::command_error::Result;
 use crate::render::listing;
+use crate::render::timeline::row_in_words;
+
+/// A chat is shown so many rows of the timeline.
+const SHOWN_ROWS: usize = 10;
 
 /// What can be done with the list.
 const HELP: [&str; 3] = [
@@ -50,6 +55,21 @@ impl Asked<'_> {
             count => message
                 .say(format!("⚠ {count} more checkpoints are damaged: `herma checkpoints verify`")),
         }
+        Ok(reply)
+    }
+
+    /// What the session did last, newest first.
+    pub(super) fn timeline(&self) -> Result<Reply> {
+        let session = self.session.map(str::to_owned);
+        let choice = StepChoice { session, ..StepChoice::default() };
+        let rows = self.project.rows(&choice, SHOWN_ROWS, None)?;
+        let now = self.env.now();
+        let lines: Vec<String> = rows.rows.iter().map(|row| row_in_words(row, now)).collect();
+        if lines.is_empty() {
+            return Ok(Reply::saying("timeline", "No changes of this session are known."));
+        }
+        let mut reply = Reply::new("timeline");
+        reply.message.block(lines, 0);
         Ok(reply)
     }
 

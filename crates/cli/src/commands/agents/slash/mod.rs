@@ -1,4 +1,4 @@
-//! `herma slash`: `/rollback` and `/diff` for any front end.
+//! `herma slash`: `/rollback`, `/undo` and the like for any front end, and for whoever types them as a prompt.
 //!
 //! What is asked for is done by the engine as the commands do it; `differences` and `going_back` put what came
 //! of it into words. How the words look in a chat is for [`herma_agents::slash::message`].
@@ -23,9 +23,9 @@ use crate::options::GlobalArgs;
 use crate::render::json::{PathJson, Serialize, checkpoint_json, lazy_object, project_json};
 use crate::terminal::{Ui, shown};
 
-/// Answer a `/rollback` or `/diff` that somebody typed in a chat or at an agent's prompt
+/// Answer a `/rollback`, `/diff` or `/undo` that somebody typed in a chat or at an agent's prompt
 ///
-/// Prints the message to show. `/rollback` lists the checkpoints; `/rollback N [FILE...]` restores one, or only these
+/// Prints the message to show. `/undo`, `/redo` and `/timeline` are about the last prompts of `--session`. `/rollback` lists the checkpoints; `/rollback N [FILE...]` restores one, or only these
 /// files (`--all`: hand edits go, too); `/rollback diff N` shows what changed since; `/rollback undo` and `/rollback
 /// redo` undo and redo the last restore. `/diff`, `/diff N` and `/diff session` show differences. N is a place in
 /// that list (1 is the newest), an id or a name.
@@ -42,7 +42,7 @@ pub(crate) struct SlashArgs {
     /// `$MESSAGING_CWD`, or the present one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// The session `/diff session` is about [default: everything since the oldest checkpoint]
+    /// The session `/undo`, `/timeline` and `/diff session` are about [default: all]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -128,6 +128,18 @@ struct Asked<'e> {
     project: Project,
     platform: Platform,
     session: Option<&'e str>,
+    typed: &'e str,
+}
+
+/// Answers what somebody typed as a prompt, for that session: short, in plain text.
+pub(crate) fn answer_prompt(
+    env: &CommandEnv,
+    project: Project,
+    session: Option<&str>,
+    typed: &str,
+) -> String {
+    let asked = Asked { env, project, platform: Platform::Plain, session, typed };
+    asked.answer(&parse(typed)).message.render(Platform::Plain)
 }
 
 pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
@@ -135,7 +147,8 @@ pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
     let platform = args.platform;
     match env.open_project_quietly() {
         Ok(project) => {
-            let asked = Asked { env, project, platform, session: args.session.as_deref() };
+            let session = args.session.as_deref();
+            let asked = Asked { env, project, platform, session, typed: &args.text };
             let reply = asked.answer(&request);
             show(&env.ui, platform, Some(&asked.project), &reply)
         }
@@ -176,8 +189,9 @@ const fn action(request: &Request) -> &'static str {
         Request::Restore { .. } => "restore",
         Request::Diff(_) => "diff",
         Request::SessionDiff => "session-diff",
-        Request::Undo => "undo",
-        Request::Redo => "redo",
+        Request::Undo | Request::UndoLast(_) => "undo",
+        Request::Redo | Request::RedoLast => "redo",
+        Request::Timeline => "timeline",
         Request::DiffWithoutCheckpoint | Request::Unknown => "usage",
     }
 }
@@ -209,6 +223,10 @@ impl Asked<'_> {
             }
             Request::Undo => return self.undo(),
             Request::Redo => return self.redo(),
+            Request::UndoLast(None) => return self.undo_last(),
+            Request::UndoLast(Some(change)) => return self.undo_change(*change),
+            Request::RedoLast => return self.redo_last(),
+            Request::Timeline => return self.timeline(),
             _ => {}
         }
         let checkpoints = self.project.timeline()?;
