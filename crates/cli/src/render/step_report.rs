@@ -76,6 +76,7 @@ fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
         overlaps: listed.map(|listed| listed.shared.clone()).unwrap_or_default(),
         undoable: listed.is_some_and(|listed| listed.undoable),
         late: step.late,
+        background: step.went_on(),
         undone: listed.is_some_and(|listed| listed.undone),
         outside: outside_report::of_step(step.id(), &step.outside),
         outside_more: step.outside.more,

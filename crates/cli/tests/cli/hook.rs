@@ -815,7 +815,11 @@ fn a_command_that_goes_on_in_the_background_is_not_called_over() {
     agent.before("1", "Bash", &command);
     project.write("a.txt", "so far\n");
     agent.after("1", "Bash", &command);
-    assert_eq!(steps(&project)[0]["state"], "unknown");
+    let step = &steps(&project)[0];
+    assert_eq!((&step["state"], &step["background"]), (&json!("changed"), &json!(true)));
+    let shown = project.run(["show", "@"]).success().stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("It went on in the background"), "{shown}");
 }
 
 /// Where nobody tells of ends, the next call of the same session does; that of another session says nothing.

@@ -181,6 +181,12 @@ fn write_step(
     for words in outside_report::in_words(&step.outside) {
         writeln!(out, "{words}")?;
     }
+    if step.went_on() {
+        writeln!(
+            out,
+            "It went on in the background: what it did then is not told from what others did."
+        )?;
+    }
     if *undone {
         writeln!(out, "It is undone.")?;
     }

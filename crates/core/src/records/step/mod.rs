@@ -357,6 +357,11 @@ impl Step {
         }
     }
 
+    /// Did it go on in the background after its call was answered?
+    pub const fn went_on(&self) -> bool {
+        self.background.is_some()
+    }
+
     /// Does it go on in the background?
     pub(crate) fn is_in_background(&self) -> bool {
         self.background == Some(Background::Running)
