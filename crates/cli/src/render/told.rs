@@ -8,12 +8,14 @@ use herma_store::path::escape;
 use super::json::{Serialize, list, object};
 use super::listing::counted;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::transcript::chat::Forked;
 
 /// What is to be told of a conversation; nothing if none was concerned.
 #[derive(Default)]
 pub(crate) struct Told {
     followed: Option<Followed>,
     left_alone: Vec<LeftAlone>,
+    forked: Option<Forked>,
     is_plan: bool,
     error: Option<CommandError>,
 }
@@ -42,6 +44,17 @@ impl Told {
         Ok(told)
     }
 
+    /// A conversation that goes on as a new session, or would.
+    pub(crate) fn forked(forked: Forked) -> Self {
+        Self { forked: Some(forked), ..Self::default() }
+    }
+
+    /// The files have moved: writes the new session, if one is to be.
+    pub(crate) fn with(mut self, env: &CommandEnv, forked: Option<Forked>) -> Self {
+        self.forked = forked.map(|forked| forked.write(env));
+        self
+    }
+
     /// Why it did not follow, if it did not.
     pub(crate) fn into_error(self) -> Option<CommandError> {
         self.error
@@ -62,6 +75,25 @@ impl Told {
         })
     }
 
+    /// The new session, as programs read it.
+    pub(crate) fn chat_json(&self) -> Option<impl Serialize + use<>> {
+        let (chat, written, refused) = match self.forked.as_ref()? {
+            Forked::Planned(chat) => (Some(chat), None, None),
+            Forked::Written(chat, written) => (Some(chat), Some(written.clone()), None),
+            Forked::Refused(why) => (None, None, Some(why.clone())),
+        };
+        let directory = written.as_ref().and_then(|written| written.directory.clone());
+        Some(object! {
+            agent: chat.map(|chat| chat.agent()),
+            messages_kept: chat.map(|chat| chat.kept()),
+            messages_cut: chat.map(|chat| chat.cut()),
+            session: written.as_ref().map(|written| written.session.clone()),
+            command: written.map(|written| written.command),
+            directory: directory.map(|path| path.to_string_lossy().into_owned()),
+            refused: refused,
+        })
+    }
+
     /// Programs read one object: if that is about a failure, there is no report.
     pub(crate) fn stop_if_json(self, env: &CommandEnv) -> Result<Self> {
         match self.error {
@@ -78,7 +110,7 @@ impl Told {
         if let Some(followed) = &self.followed {
             self.tell_messages(env, followed);
         }
-        let mut is_partial = false;
+        let mut is_partial = self.tell_forked(env);
         for left in &self.left_alone {
             let name = escape(left.name.as_bytes());
             let text = format!("{name} is not rewound: {}", left.why);
@@ -93,6 +125,36 @@ impl Told {
             Outcome::Done if is_partial => Outcome::LeftOut,
             outcome => outcome,
         })
+    }
+
+    /// Tells of a new session; is there none though there should be?
+    fn tell_forked(&self, env: &CommandEnv) -> bool {
+        match &self.forked {
+            None => return false,
+            Some(Forked::Refused(why)) => {
+                env.ui.warning(format_args!("the conversation stays as it is: {why}"));
+                return true;
+            }
+            Some(Forked::Planned(chat)) if chat.kept() == 0 => env.ui.status(
+                "The conversation begins with the prompt that led to this: nothing of it would be left.",
+            ),
+            Some(Forked::Planned(chat)) => env.ui.status(format_args!(
+                "A new session would have {} of the conversation with {}, without the last {}.",
+                counted(chat.kept(), "message"),
+                chat.agent(),
+                chat.cut(),
+            )),
+            Some(Forked::Written(chat, written)) => {
+                env.ui.status(format_args!(
+                    "A new session has {} of the conversation with {}, without the last {}:",
+                    counted(chat.kept(), "message"),
+                    chat.agent(),
+                    chat.cut(),
+                ));
+                env.ui.status(format_args!("  {}", Forked::line(written, &env.directory)));
+            }
+        }
+        false
     }
 
     fn tell_messages(&self, env: &CommandEnv, followed: &Followed) {
