@@ -25,6 +25,12 @@ pub enum Error {
         /// The agent.
         agent: &'static str,
     },
+    /// Several calls in the record could be the one.
+    #[error("the record of {agent} has several calls that could be this change's")]
+    SeveralCalls {
+        /// The agent.
+        agent: &'static str,
+    },
     /// The prompt is not in the record any more.
     #[error("the record of {agent} does not have this change's prompt any more")]
     NoPrompt {
@@ -55,6 +61,9 @@ pub enum Error {
         /// Where.
         offset: u64,
     },
+    /// The record is something else.
+    #[error("the record is no text at byte {0}")]
+    NotText(u64),
     /// The record is too large to be looked through.
     #[error("the record is too large: {0}")]
     TooLarge(&'static str),

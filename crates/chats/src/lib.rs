@@ -6,6 +6,7 @@
 //!
 //! * one file per agent in `agents/`, which fills the [`form`]
 //! * [`records`]: files of lines, read in bounds; [`tree`]: which of their lines lead to another
+//! * [`unnamed`]: calls whose hooks do not tell the id they have in the record
 //!
 //! All that is read is somebody else's: sizes are bounded, and what is not understood is refused by name.
 
@@ -14,6 +15,7 @@ mod error;
 mod form;
 mod records;
 mod tree;
+mod unnamed;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +53,14 @@ pub struct Call<'c> {
     pub id: &'c str,
     /// The agent within the session that made it.
     pub sub_agent: Option<&'c str>,
+    /// The tool.
+    pub tool: &'c str,
+    /// The command line or the file it names, if it names one.
+    pub argument: Option<&'c str>,
+    /// When it began, in seconds since 1970.
+    pub began: i64,
+    /// When it ended, if it did.
+    pub ended: Option<i64>,
 }
 
 /// Where a conversation is cut.

@@ -3,6 +3,8 @@
 use std::fs::File;
 
 use herma_fs::Dir;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 
@@ -66,6 +68,9 @@ impl Records {
                 if held.len() > MAX_LINE || lines > MAX_LINES {
                     return Err(Error::TooLarge("a line of more than 64 MiB, or too many"));
                 }
+                if std::str::from_utf8(&held).is_err() {
+                    return Err(Error::NotText(at));
+                }
                 if !held.trim_ascii().is_empty() {
                     each(Line { offset: at, length: held.len() }, &held)?;
                 }
@@ -89,6 +94,27 @@ impl Records {
         }
         Ok(bytes)
     }
+}
+
+/// Writes a line with another id in its field `sessionId`, if it has one; all else stays as it is.
+pub(crate) fn rename_field(line: &[u8], new: &str, out: &mut Vec<u8>) -> Result<()> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Entry<'l> {
+        #[serde(borrow)]
+        session_id: Option<&'l RawValue>,
+    }
+    let entry: Entry<'_> = serde_json::from_slice(line).map_err(|_| Error::Changed)?;
+    let Some(old) = entry.session_id.map(RawValue::get) else {
+        out.extend_from_slice(line);
+        return Ok(());
+    };
+    // It is borrowed from the line.
+    let start = old.as_ptr() as usize - line.as_ptr() as usize;
+    out.extend_from_slice(&line[..start]);
+    out.extend_from_slice(format!("\"{new}\"").as_bytes());
+    out.extend_from_slice(&line[start + old.len()..]);
+    Ok(())
 }
 
 fn on(verb: &'static str, error: std::io::Error) -> Error {

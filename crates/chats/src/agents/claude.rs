@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::form::{Form, Found, Ids, Kept};
-use crate::records::Records;
+use crate::records::{Records, rename_field};
 use crate::tree::{Node, Said, Tree};
 use crate::{Call, Cut, Places};
 
@@ -53,8 +53,6 @@ struct Entry<'l> {
     kind: String,
     uuid: Option<String>,
     parent_uuid: Option<String>,
-    #[serde(borrow)]
-    session_id: Option<&'l RawValue>,
     #[serde(default)]
     is_sidechain: bool,
     #[serde(default)]
@@ -168,15 +166,5 @@ fn started_by(dir: &Dir, session: &str, agent: &str) -> Result<String> {
 
 /// The session's id stands in a field of its own; what was said stays as it is.
 fn rename(line: &[u8], _: &str, new: &str, out: &mut Vec<u8>) -> Result<()> {
-    let entry: Entry<'_> = serde_json::from_slice(line).map_err(|_| Error::Changed)?;
-    let Some(old) = entry.session_id.map(RawValue::get) else {
-        out.extend_from_slice(line);
-        return Ok(());
-    };
-    // It is borrowed from the line.
-    let start = old.as_ptr() as usize - line.as_ptr() as usize;
-    out.extend_from_slice(&line[..start]);
-    out.extend_from_slice(format!("\"{new}\"").as_bytes());
-    out.extend_from_slice(&line[start + old.len()..]);
-    Ok(())
+    rename_field(line, new, out)
 }

@@ -2,10 +2,12 @@
 
 mod claude;
 mod codex;
+mod gemini;
+mod qwen;
 
 use crate::form::Form;
 
-static FORMS: [&Form; 2] = [&claude::FORM, &codex::FORM];
+static FORMS: [&Form; 4] = [&claude::FORM, &codex::FORM, &gemini::FORM, &qwen::FORM];
 
 /// The form of the agent that step records call so.
 pub(crate) fn form_of(word: &str) -> Option<&'static Form> {

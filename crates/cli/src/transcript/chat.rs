@@ -57,20 +57,24 @@ impl Place {
                 .with_hint("Without `--chat` only the files are restored."));
         };
         let step = steps.swap_remove(at);
-        let cut =
-            if is_whole_prompt(project, &step)? { Cut::BeforePrompt } else { Cut::BeforeMessage };
+        let cut = if is_first_of_prompt(project, &step)? {
+            Cut::BeforePrompt
+        } else {
+            Cut::BeforeMessage
+        };
         Ok(Self { step, cut })
     }
 }
 
-/// Is this the only change of its prompt?
-fn is_whole_prompt(project: &Project, step: &Step) -> Result<bool> {
+/// Is this the first change of its prompt? Before it the files are as they were when that was typed.
+fn is_first_of_prompt(project: &Project, step: &Step) -> Result<bool> {
     let facts = &step.start.facts;
     let Some(turn) = facts.turn.clone() else { return Ok(false) };
     let session = facts.session.clone();
     let turn = Some(TurnChoice::Named(turn));
     let steps = project.steps(&StepChoice { session, turn, ..StepChoice::default() })?;
-    Ok(steps.iter().filter(|listed| listed.step.number.is_some()).count() == 1)
+    let mut numbers = steps.iter().filter_map(|listed| listed.step.number);
+    Ok(numbers.all(|number| Some(number) >= step.number))
 }
 
 impl Forked {
@@ -90,6 +94,10 @@ impl Forked {
             session: facts.session.as_deref().unwrap_or_default(),
             id: start.call.as_deref().unwrap_or_default(),
             sub_agent: start.sub_agent.as_deref(),
+            tool: facts.tool.as_deref().unwrap_or_default(),
+            argument: start.command.as_ref().or(start.paths.first()).map(String::as_str),
+            began: place.step.started,
+            ended: place.step.ended,
         };
         match Chat::plan(agent, places, call, place.cut) {
             Ok(chat) => Self::Planned(Box::new(chat)),

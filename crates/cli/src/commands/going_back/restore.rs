@@ -57,7 +57,7 @@ pub(crate) struct RestoreArgs {
     with_transcript: bool,
     /// Also cut the agent's conversation to there, as a new session; the old one stays
     ///
-    /// After change N, or with `N^` before the message that made it (before the prompt, if it is its only change).
+    /// After change N, or with `N^` before the message that made it (before the prompt, if it is that one's first change).
     #[arg(long, requires = "checkpoint", conflicts_with_all = ["paths", "with_transcript", "only_agent", "session", "turn", "since"])]
     chat: bool,
     /// Finish an interrupted restore
