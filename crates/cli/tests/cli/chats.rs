@@ -120,7 +120,7 @@ fn a_dry_run_says_what_would_become_of_the_conversation_and_writes_nothing() {
     let env = test_env();
     let project = worked(&env, "2.1.0");
     let output = project.run(["restore", "3^", "--chat", "--dry-run"]).success();
-    let text = "A new session would have 3 messages of the conversation with Claude Code, without the last 6.";
+    let text = "A new session would have 3 messages of the conversation with Claude Code, without the last 7.";
     assert!(output.error_text().contains(text), "{output}");
     let output = project.run(["restore", "2^", "--chat", "--dry-run"]).success();
     assert!(output.error_text().contains("nothing of it would be left"), "{output}");
@@ -146,7 +146,7 @@ fn programs_are_told_how_to_go_on() {
     let chat = &answer(&output)["chat"];
     let (id, _) = new_session(&env);
     assert_eq!(chat["command"], json!(["claude", "--resume", id]));
-    assert_eq!((&chat["messages_kept"], &chat["messages_cut"]), (&json!(5), &json!(3)));
+    assert_eq!((&chat["messages_kept"], &chat["messages_cut"]), (&json!(5), &json!(5)));
     assert_eq!(chat["directory"], json!(project.path()));
     fs::remove_file(sessions(&env).join("s-1.jsonl")).unwrap();
     let output = project.run(["restore", "2", "--chat", "--json"]).code(3);
