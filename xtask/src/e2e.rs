@@ -6,10 +6,12 @@
 //! the byte, everything the receipt does not name as left out.
 //!
 //! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
-//! the agent has to do all of its work nevertheless.
+//! the agent has to do all of its work nevertheless. With `--chat` the conversation goes back with the files, and the agent
+//! goes on with what is left of it.
 
 mod agents;
 mod behave;
+mod chat;
 mod check;
 mod drivers;
 mod heard;
@@ -42,6 +44,7 @@ const CI: [&str; 2] = ["claude", "goose"];
 struct Options {
     drivers: Vec<&'static dyn Driver>,
     misbehave: bool,
+    chat: bool,
     bare: bool,
     keep: bool,
     agents: Option<PathBuf>,
@@ -53,6 +56,7 @@ impl Options {
         let mut options = Self {
             drivers: Vec::new(),
             misbehave: false,
+            chat: false,
             bare: false,
             keep: false,
             agents: None,
@@ -63,6 +67,7 @@ impl Options {
             let mut value = || args.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--misbehave" => options.misbehave = true,
+                "--chat" => options.chat = true,
                 "--ci" => {
                     options.drivers.extend(CI.iter().filter_map(|word| drivers::by_word(word)))
                 }
@@ -109,6 +114,8 @@ pub fn run(args: &[String]) -> Result<()> {
     let setting = Setting { agents, herma, keep: options.keep };
     let table = if options.misbehave {
         misbehave::run(&setting, &options.drivers)
+    } else if options.chat {
+        chat::run(&setting, &options.drivers)
     } else {
         behave::run(&setting, &options.drivers, options.bare)
     };

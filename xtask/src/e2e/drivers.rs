@@ -37,6 +37,11 @@ pub trait Driver: Sync {
     /// Starts it on a prompt, without a terminal, in the workspace.
     fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command;
 
+    /// Goes on with a session, without a terminal; `None` if nobody has said how.
+    fn resume(&self, _: &Sandbox, _model: &str, _session: &str) -> Option<Command> {
+        None
+    }
+
     /// An action in the words of its tools; `None` if it has no use for it.
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call>;
 
