@@ -85,7 +85,7 @@ pub(crate) static TOOLS: [Tool; 25] = [
         required: &["checkpoint"],
         sentence: planned,
     }),
-    tool("herma_restore", "restore", MovesFiles, "only_agent session turn since conflicts with_transcript").for_agents(ForAgents {
+    tool("herma_restore", "restore", MovesFiles, "only_agent session turn since conflicts with_transcript chat").for_agents(ForAgents {
         title: "Go back to a checkpoint",
         description: "Puts files back as they were at a checkpoint. What agents did since is undone, what a person edited is kept unless `all` is true; `paths` become as they were, whoever changed them. The present state is saved first; herma_undo undoes this.",
         options: "checkpoint paths keep all",

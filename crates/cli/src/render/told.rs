@@ -1,5 +1,8 @@
 //! What happened to a conversation: to people, and to programs.
 
+use std::path::Path;
+
+use herma_chats::{Chat, Written};
 use herma_fs::Dir;
 use herma_sessions::rewind;
 use herma_sessions::rewind::{Followed, LeftAlone};
@@ -8,7 +11,30 @@ use herma_store::path::escape;
 use super::json::{Serialize, list, object};
 use super::listing::counted;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::transcript::chat::Forked;
+use crate::terminal::quote;
+
+/// What becomes of an agent's conversation.
+pub(crate) enum Forked {
+    /// It is looked through, and nothing is written yet.
+    Planned(Box<Chat>),
+    /// It is a new session now.
+    Written(Box<Chat>, Written),
+    /// It stays as it is, for a reason.
+    Refused(String),
+}
+
+impl Forked {
+    /// What is typed to go on with the new session, and where, if that is elsewhere.
+    fn line(written: &Written, here: &Path) -> String {
+        let words: Vec<String> = written.command.iter().map(|word| quote(word)).collect();
+        let line = words.join(" ");
+        let elsewhere = written.directory.as_ref().filter(|directory| *directory != here);
+        match elsewhere.and_then(|directory| directory.to_str()) {
+            Some(directory) => format!("cd {} && {line}", quote(directory)),
+            None => line,
+        }
+    }
+}
 
 /// What is to be told of a conversation; nothing if none was concerned.
 #[derive(Default)]
@@ -44,15 +70,9 @@ impl Told {
         Ok(told)
     }
 
-    /// A conversation that goes on as a new session, or would.
-    pub(crate) fn forked(forked: Forked) -> Self {
-        Self { forked: Some(forked), ..Self::default() }
-    }
-
-    /// The files have moved: writes the new session, if one is to be.
-    pub(crate) fn with(mut self, env: &CommandEnv, forked: Option<Forked>) -> Self {
-        self.forked = forked.map(|forked| forked.write(env));
-        self
+    /// Beside it what became of an agent's conversation, if one goes along.
+    pub(crate) fn with(self, forked: Option<Forked>) -> Self {
+        Self { forked, ..self }
     }
 
     /// Why it did not follow, if it did not.

@@ -2,25 +2,13 @@
 //!
 //! The files go first: a new session is written when they are where it belongs, and the old one is never touched.
 
-use std::path::Path;
-
 use herma_chats::{Call, Chat, Cut, Places};
 use herma_core::steps::{Step, StepChoice, TurnChoice};
 use herma_core::{Checkpoint, Project, Spec};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Result};
 use crate::environment::agent_places;
-use crate::terminal::quote;
-
-/// What becomes of an agent's conversation.
-pub(crate) enum Forked {
-    /// It is looked through, and nothing is written yet.
-    Planned(Box<Chat>),
-    /// It is a new session now.
-    Written(Box<Chat>, herma_chats::Written),
-    /// It stays as it is, for a reason.
-    Refused(String),
-}
+use crate::render::told::Forked;
 
 /// The change at which a conversation is cut.
 pub(crate) struct Place {
@@ -77,56 +65,43 @@ fn is_first_of_prompt(project: &Project, step: &Step) -> Result<bool> {
     Ok(numbers.all(|number| Some(number) >= step.number))
 }
 
-impl Forked {
-    fn refused(error: &herma_chats::Error) -> Self {
-        Self::Refused(CommandError::from_error(Kind::Failed, error).message)
+/// Finds the conversation, and what of it would stay.
+pub(super) fn plan(env: &CommandEnv, place: &Place) -> Forked {
+    let (facts, start) = (&place.step.start.facts, &place.step.start);
+    let agent = facts.agent.as_deref().unwrap_or_default();
+    let Some(places) = agent_places(env.environment.user_home.as_deref()) else {
+        return Forked::Refused("it is not known where the user's home is".to_owned());
+    };
+    let places = Places { home: &places.home, variables: &places.variables };
+    let call = Call {
+        session: facts.session.as_deref().unwrap_or_default(),
+        id: start.call.as_deref().unwrap_or_default(),
+        sub_agent: start.sub_agent.as_deref(),
+        tool: facts.tool.as_deref().unwrap_or_default(),
+        argument: start.command.as_ref().or(start.paths.first()).map(String::as_str),
+        began: place.step.started,
+        ended: place.step.ended,
+    };
+    match Chat::plan(agent, places, call, place.cut) {
+        Ok(chat) => Forked::Planned(Box::new(chat)),
+        Err(error) => refused(&error),
     }
+}
 
-    /// Finds the conversation, and what of it would stay.
-    pub(crate) fn plan(env: &CommandEnv, place: &Place) -> Self {
-        let (facts, start) = (&place.step.start.facts, &place.step.start);
-        let agent = facts.agent.as_deref().unwrap_or_default();
-        let Some(places) = agent_places(env.environment.user_home.as_deref()) else {
-            return Self::Refused("it is not known where the user's home is".to_owned());
-        };
-        let places = Places { home: &places.home, variables: &places.variables };
-        let call = Call {
-            session: facts.session.as_deref().unwrap_or_default(),
-            id: start.call.as_deref().unwrap_or_default(),
-            sub_agent: start.sub_agent.as_deref(),
-            tool: facts.tool.as_deref().unwrap_or_default(),
-            argument: start.command.as_ref().or(start.paths.first()).map(String::as_str),
-            began: place.step.started,
-            ended: place.step.ended,
-        };
-        match Chat::plan(agent, places, call, place.cut) {
-            Ok(chat) => Self::Planned(Box::new(chat)),
-            Err(error) => Self::refused(&error),
-        }
+/// Writes what was planned, now that the files are there.
+pub(crate) fn write(env: &CommandEnv, forked: Forked) -> Forked {
+    let Forked::Planned(chat) = forked else { return forked };
+    if chat.kept() == 0 {
+        return Forked::Planned(chat);
     }
+    let now = env.now();
+    let millis = now.seconds.max(0).cast_unsigned() * 1000 + u64::from(now.nanos) / 1_000_000;
+    match chat.write(millis) {
+        Ok(written) => Forked::Written(chat, written),
+        Err(error) => refused(&error),
+    }
+}
 
-    /// Writes what was planned, now that the files are there.
-    pub(crate) fn write(self, env: &CommandEnv) -> Self {
-        let Self::Planned(chat) = self else { return self };
-        if chat.kept() == 0 {
-            return Self::Planned(chat);
-        }
-        let now = env.now();
-        let millis = now.seconds.max(0).cast_unsigned() * 1000 + u64::from(now.nanos) / 1_000_000;
-        match chat.write(millis) {
-            Ok(written) => Self::Written(chat, written),
-            Err(error) => Self::refused(&error),
-        }
-    }
-
-    /// What is typed to go on with the new session, and where, if that is elsewhere.
-    pub(crate) fn line(written: &herma_chats::Written, here: &Path) -> String {
-        let words: Vec<String> = written.command.iter().map(|word| quote(word)).collect();
-        let line = words.join(" ");
-        let elsewhere = written.directory.as_ref().filter(|directory| *directory != here);
-        match elsewhere.and_then(|directory| directory.to_str()) {
-            Some(directory) => format!("cd {} && {line}", quote(directory)),
-            None => line,
-        }
-    }
+fn refused(error: &herma_chats::Error) -> Forked {
+    Forked::Refused(CommandError::from_error(Kind::Failed, error).message)
 }

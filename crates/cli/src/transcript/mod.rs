@@ -9,11 +9,10 @@ use herma_core::{Checkpoint, Project};
 use herma_sessions::rewind::{Aim, Followed, Place, Rewound, TranscriptMark};
 use herma_sessions::{Access, Database, rewind};
 
-use self::chat::Forked;
 pub(crate) use self::following::Following;
 use crate::command_env::{CommandEnv, CommandError, Result, WithState};
 use crate::conversations;
-use crate::render::told::Told;
+use crate::render::told::{Forked, Told};
 
 /// How far a session has come, if Herma can tell. A save does not fail for it.
 pub(crate) fn mark(env: &CommandEnv, session: Option<&str>) -> Option<Transcript> {
@@ -81,7 +80,7 @@ impl Conversation {
     /// Looks through the conversation that is going to be a new session, before a file moves.
     pub(crate) fn prepare(&self, env: &CommandEnv) -> Option<Forked> {
         match self {
-            Self::Forked(place) => Some(Forked::plan(env, place)),
+            Self::Forked(place) => Some(chat::plan(env, place)),
             _ => None,
         }
     }
@@ -90,7 +89,7 @@ impl Conversation {
     pub(crate) fn plan(&self, env: &CommandEnv) -> Result<Told> {
         let Place { session, mark } = match self {
             Self::None => return Ok(Told::default()),
-            Self::Forked(place) => return Ok(Told::forked(Forked::plan(env, place))),
+            Self::Forked(place) => return Ok(Told::default().with(Some(chat::plan(env, place)))),
             Self::Rewound(place) => place,
         };
         let database = conversations::open(&env.home, Access::Read)?;

@@ -16,7 +16,7 @@ use crate::render::restore_report::{
 };
 use crate::several::Several;
 use crate::terminal::{quote, shown};
-use crate::transcript::{Conversation, Following};
+use crate::transcript::{Conversation, Following, chat};
 
 /// Put files back as they were at a checkpoint
 ///
@@ -122,7 +122,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         following.failed();
         failed(error)
     })?;
-    let told = following.finish()?.with(env, forked);
+    let told = following.finish()?.with(forked.map(|forked| chat::write(env, forked)));
     report_restored(env, &project, (&restored, None), args.null, UNDO_BRINGS_BACK, told)
 }
 

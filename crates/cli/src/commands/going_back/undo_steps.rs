@@ -15,7 +15,7 @@ use crate::commands::steps::known::no_such_steps;
 use crate::filters::parse_when;
 use crate::render::patch_choice;
 use crate::render::undo_report::{report_planned, report_steps_undone};
-use crate::transcript::{Conversation, Following};
+use crate::transcript::{Conversation, Following, chat};
 
 /// Which steps are meant.
 #[derive(Args, Debug, Default)]
@@ -163,7 +163,7 @@ pub(crate) fn undo_steps(
         following.failed();
         failed(project, asked, error)
     })?;
-    let told = following.finish()?.with(env, forked);
+    let told = following.finish()?.with(forked.map(|forked| chat::write(env, forked)));
     report_steps_undone(env, project, (&taken, None), null, told)
 }
 
