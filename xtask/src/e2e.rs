@@ -9,10 +9,12 @@
 //! answered without its model.
 //!
 //! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
-//! the agent has to do all of its work nevertheless.
+//! the agent has to do all of its work nevertheless. With `--chat` the conversation goes back with the files, and the agent
+//! goes on with what is left of it.
 
 mod agents;
 mod behave;
+mod chat;
 mod check;
 mod drivers;
 mod heard;
@@ -47,6 +49,7 @@ struct Options {
     drivers: Vec<&'static dyn Driver>,
     misbehave: bool,
     notice: bool,
+    chat: bool,
     bare: bool,
     keep: bool,
     agents: Option<PathBuf>,
@@ -59,6 +62,7 @@ impl Options {
             drivers: Vec::new(),
             misbehave: false,
             notice: false,
+            chat: false,
             bare: false,
             keep: false,
             agents: None,
@@ -70,6 +74,7 @@ impl Options {
             match word.as_str() {
                 "--misbehave" => options.misbehave = true,
                 "--notice" => options.notice = true,
+                "--chat" => options.chat = true,
                 "--ci" => {
                     options.drivers.extend(CI.iter().filter_map(|word| drivers::by_word(word)))
                 }
@@ -118,6 +123,8 @@ pub fn run(args: &[String]) -> Result<()> {
         misbehave::run(&setting, &options.drivers)
     } else if options.notice {
         notice::run(&setting, &options.drivers)
+    } else if options.chat {
+        chat::run(&setting, &options.drivers)
     } else {
         behave::run(&setting, &options.drivers, options.bare)
     };

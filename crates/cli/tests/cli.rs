@@ -5,6 +5,7 @@ mod cli {
     mod addresses;
     mod authors;
     mod can_undo;
+    mod chats;
     mod checkpoints;
     mod checkpoints_damage;
     mod checkpoints_legacy;

@@ -48,6 +48,11 @@ pub trait Driver: Sync {
         None
     }
 
+    /// Goes on with a session, without a terminal; `None` if nobody has said how.
+    fn resume(&self, _: &Sandbox, _model: &str, _session: &str) -> Option<Command> {
+        None
+    }
+
     /// An action in the words of its tools; `None` if it has no use for it.
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call>;
 

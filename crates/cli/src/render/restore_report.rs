@@ -313,6 +313,7 @@ fn to_json(
         outside: outside_report::of_steps(outside),
         passed: plan.and_then(|plan| plan.passed.as_ref()).map(passed_json),
         transcript: told.to_json(),
+        chat: told.chat_json(),
     }
 }
 

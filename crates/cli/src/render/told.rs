@@ -1,5 +1,8 @@
 //! What happened to a conversation: to people, and to programs.
 
+use std::path::Path;
+
+use herma_chats::{Chat, Written};
 use herma_fs::Dir;
 use herma_sessions::rewind;
 use herma_sessions::rewind::{Followed, LeftAlone};
@@ -8,12 +11,37 @@ use herma_store::path::escape;
 use super::json::{Serialize, list, object};
 use super::listing::counted;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::terminal::quote;
+
+/// What becomes of an agent's conversation.
+pub(crate) enum Forked {
+    /// It is looked through, and nothing is written yet.
+    Planned(Box<Chat>),
+    /// It is a new session now.
+    Written(Box<Chat>, Written),
+    /// It stays as it is, for a reason.
+    Refused(String),
+}
+
+impl Forked {
+    /// What is typed to go on with the new session, and where, if that is elsewhere.
+    fn line(written: &Written, here: &Path) -> String {
+        let words: Vec<String> = written.command.iter().map(|word| quote(word)).collect();
+        let line = words.join(" ");
+        let elsewhere = written.directory.as_ref().filter(|directory| *directory != here);
+        match elsewhere.and_then(|directory| directory.to_str()) {
+            Some(directory) => format!("cd {} && {line}", quote(directory)),
+            None => line,
+        }
+    }
+}
 
 /// What is to be told of a conversation; nothing if none was concerned.
 #[derive(Default)]
 pub(crate) struct Told {
     followed: Option<Followed>,
     left_alone: Vec<LeftAlone>,
+    forked: Option<Forked>,
     is_plan: bool,
     error: Option<CommandError>,
 }
@@ -42,6 +70,11 @@ impl Told {
         Ok(told)
     }
 
+    /// Beside it what became of an agent's conversation, if one goes along.
+    pub(crate) fn with(self, forked: Option<Forked>) -> Self {
+        Self { forked, ..self }
+    }
+
     /// Why it did not follow, if it did not.
     pub(crate) fn into_error(self) -> Option<CommandError> {
         self.error
@@ -62,6 +95,25 @@ impl Told {
         })
     }
 
+    /// The new session, as programs read it.
+    pub(crate) fn chat_json(&self) -> Option<impl Serialize + use<>> {
+        let (chat, written, refused) = match self.forked.as_ref()? {
+            Forked::Planned(chat) => (Some(chat), None, None),
+            Forked::Written(chat, written) => (Some(chat), Some(written.clone()), None),
+            Forked::Refused(why) => (None, None, Some(why.clone())),
+        };
+        let directory = written.as_ref().and_then(|written| written.directory.clone());
+        Some(object! {
+            agent: chat.map(|chat| chat.agent()),
+            messages_kept: chat.map(|chat| chat.kept()),
+            messages_cut: chat.map(|chat| chat.cut()),
+            session: written.as_ref().map(|written| written.session.clone()),
+            command: written.map(|written| written.command),
+            directory: directory.map(|path| path.to_string_lossy().into_owned()),
+            refused: refused,
+        })
+    }
+
     /// Programs read one object: if that is about a failure, there is no report.
     pub(crate) fn stop_if_json(self, env: &CommandEnv) -> Result<Self> {
         match self.error {
@@ -78,7 +130,7 @@ impl Told {
         if let Some(followed) = &self.followed {
             self.tell_messages(env, followed);
         }
-        let mut is_partial = false;
+        let mut is_partial = self.tell_forked(env);
         for left in &self.left_alone {
             let name = escape(left.name.as_bytes());
             let text = format!("{name} is not rewound: {}", left.why);
@@ -93,6 +145,36 @@ impl Told {
             Outcome::Done if is_partial => Outcome::LeftOut,
             outcome => outcome,
         })
+    }
+
+    /// Tells of a new session; is there none though there should be?
+    fn tell_forked(&self, env: &CommandEnv) -> bool {
+        match &self.forked {
+            None => return false,
+            Some(Forked::Refused(why)) => {
+                env.ui.warning(format_args!("the conversation stays as it is: {why}"));
+                return true;
+            }
+            Some(Forked::Planned(chat)) if chat.kept() == 0 => env.ui.status(
+                "The conversation begins with the prompt that led to this: nothing of it would be left.",
+            ),
+            Some(Forked::Planned(chat)) => env.ui.status(format_args!(
+                "A new session would have {} of the conversation with {}, without the last {}.",
+                counted(chat.kept(), "message"),
+                chat.agent(),
+                chat.cut(),
+            )),
+            Some(Forked::Written(chat, written)) => {
+                env.ui.status(format_args!(
+                    "A new session has {} of the conversation with {}, without the last {}:",
+                    counted(chat.kept(), "message"),
+                    chat.agent(),
+                    chat.cut(),
+                ));
+                env.ui.status(format_args!("  {}", Forked::line(written, &env.directory)));
+            }
+        }
+        false
     }
 
     fn tell_messages(&self, env: &CommandEnv, followed: &Followed) {

@@ -539,6 +539,7 @@ fn to_json(
         written: restored.map(|restored| restored.written),
         removed: restored.map(|restored| restored.removed),
         transcript: told.to_json(),
+        chat: told.chat_json(),
     }
 }
 

@@ -1,17 +1,18 @@
 //! Files and conversation go back together: how far a session had come when a checkpoint was taken, and
-//! which conversation a restore takes along. [`following`] is how it follows the files.
+//! which conversation a restore takes along. [`following`] is how it follows the files; [`chat`] lets those of other agents.
 
+pub(crate) mod chat;
 mod following;
 
-use herma_core::Checkpoint;
 use herma_core::types::checkpoint::Transcript;
+use herma_core::{Checkpoint, Project};
 use herma_sessions::rewind::{Aim, Followed, Place, Rewound, TranscriptMark};
 use herma_sessions::{Access, Database, rewind};
 
 pub(crate) use self::following::Following;
 use crate::command_env::{CommandEnv, CommandError, Result, WithState};
 use crate::conversations;
-use crate::render::told::Told;
+use crate::render::told::{Forked, Told};
 
 /// How far a session has come, if Herma can tell. A save does not fail for it.
 pub(crate) fn mark(env: &CommandEnv, session: Option<&str>) -> Option<Transcript> {
@@ -22,12 +23,19 @@ pub(crate) fn mark(env: &CommandEnv, session: Option<&str>) -> Option<Transcript
 }
 
 /// The conversation that goes along with a restore, if one does.
-pub(crate) struct Conversation(Option<Place>);
+pub(crate) enum Conversation {
+    /// None does.
+    None,
+    /// One that Hermes keeps: it is rewound.
+    Rewound(Place),
+    /// One of another agent: it goes on as a new session.
+    Forked(Box<chat::Place>),
+}
 
 impl Conversation {
     /// None goes along.
     pub(crate) const fn none() -> Self {
-        Self(None)
+        Self::None
     }
 
     /// The conversation of a checkpoint; refused, before anything is changed, if the checkpoint does not say
@@ -50,14 +58,40 @@ impl Conversation {
             messages: mark.messages,
             jsonl_bytes: mark.bytes,
         };
-        let found = Self(Some(Place { session, mark }));
+        let found = Self::Rewound(Place { session, mark });
         found.plan(env)?;
         Ok(found)
     }
 
+    /// The conversation of the agent that made a change.
+    pub(crate) fn of_change(
+        env: &CommandEnv,
+        project: &Project,
+        (text, checkpoint): (&str, &Checkpoint),
+    ) -> Result<Self> {
+        let place = chat::Place::of(project, text, checkpoint)?;
+        // Hermes's own can be cut where they are, and be brought back.
+        if place.step.start.facts.agent.as_deref() == Some("hermes") {
+            return Self::of(env, checkpoint);
+        }
+        Ok(Self::Forked(Box::new(place)))
+    }
+
+    /// Looks through the conversation that is going to be a new session, before a file moves.
+    pub(crate) fn prepare(&self, env: &CommandEnv) -> Option<Forked> {
+        match self {
+            Self::Forked(place) => Some(chat::plan(env, place)),
+            _ => None,
+        }
+    }
+
     /// What would happen to it.
     pub(crate) fn plan(&self, env: &CommandEnv) -> Result<Told> {
-        let Some(Place { session, mark }) = &self.0 else { return Ok(Told::default()) };
+        let Place { session, mark } = match self {
+            Self::None => return Ok(Told::default()),
+            Self::Forked(place) => return Ok(Told::default().with(Some(chat::plan(env, place)))),
+            Self::Rewound(place) => place,
+        };
         let database = conversations::open(&env.home, Access::Read)?;
         let files = conversations::directory(&env.home)?;
         let cut = rewind::plan(&database, files.as_ref(), session, *mark)
@@ -69,9 +103,9 @@ impl Conversation {
 
     /// What a restore sets out to do.
     pub(crate) fn aim(&self) -> Aim {
-        match &self.0 {
-            Some(place) => Aim::Rewind(place.clone()),
-            None => Aim::Restore,
+        match self {
+            Self::Rewound(place) => Aim::Rewind(place.clone()),
+            _ => Aim::Restore,
         }
     }
 }

@@ -52,6 +52,13 @@ impl Driver for Codex {
         Some(command)
     }
 
+    fn resume(&self, sandbox: &Sandbox, _: &str, session: &str) -> Option<Command> {
+        let mut command = sandbox.agent(&agents::CODEX);
+        let resume = ["exec", "resume", "--json", "--skip-git-repo-check", session, "go on"];
+        command.args(resume).env("FAKE_KEY", "x");
+        Some(command)
+    }
+
     fn call(&self, action: &Action, _: &Path) -> Option<Call> {
         let patch = |body: String| Call::Freeform {
             name: "apply_patch",

@@ -16,7 +16,7 @@ use crate::render::restore_report::{
 };
 use crate::several::Several;
 use crate::terminal::{quote, shown};
-use crate::transcript::{Conversation, Following};
+use crate::transcript::{Conversation, Following, chat};
 
 /// Put files back as they were at a checkpoint
 ///
@@ -55,11 +55,16 @@ pub(crate) struct RestoreArgs {
     /// Also rewind the conversation of the checkpoint's session
     #[arg(long, requires = "checkpoint", conflicts_with = "paths")]
     with_transcript: bool,
+    /// Also cut the agent's conversation to there, as a new session; the old one stays
+    ///
+    /// After change N, or with `N^` before the message that made it (before the prompt, if it is that one's first change).
+    #[arg(long, requires = "checkpoint", conflicts_with_all = ["paths", "with_transcript", "only_agent", "session", "turn", "since"])]
+    chat: bool,
     /// Finish an interrupted restore
     #[arg(
         long = "continue",
         conflicts_with_all = [
-            "checkpoint", "paths", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch"
+            "checkpoint", "paths", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch", "chat"
         ]
     )]
     continue_restore: bool,
@@ -75,6 +80,10 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     let project = env.open_project()?;
     let checkpoint = checkpoint(env, &project, args)?;
     let conversation = match &checkpoint {
+        Some(checkpoint) if args.chat => {
+            let text = args.checkpoint.as_deref().unwrap_or_default();
+            Conversation::of_change(env, &project, (text, checkpoint))?
+        }
         Some(checkpoint) if args.with_transcript => Conversation::of(env, checkpoint)?,
         None if args.with_transcript => {
             let error = CommandError::usage("`--with-transcript` needs a checkpoint");
@@ -106,13 +115,14 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         let plan = plan.map_err(failed)?;
         return report_plan(env, &project, (&plan, None), args.null, conversation.plan(env)?);
     }
+    let forked = conversation.prepare(env);
     let mut following = Following::begin(env, &project, conversation.aim())?;
     let restored = env.ui.during(|progress| project.restore_with(&checkpoint, &options, progress));
     let restored = restored.map_err(|error| {
         following.failed();
         failed(error)
     })?;
-    let told = following.finish()?;
+    let told = following.finish()?.with(forked.map(|forked| chat::write(env, forked)));
     report_restored(env, &project, (&restored, None), args.null, UNDO_BRINGS_BACK, told)
 }
 

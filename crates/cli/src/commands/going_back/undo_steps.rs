@@ -15,7 +15,7 @@ use crate::commands::steps::known::no_such_steps;
 use crate::filters::parse_when;
 use crate::render::patch_choice;
 use crate::render::undo_report::{report_planned, report_steps_undone};
-use crate::transcript::{Conversation, Following};
+use crate::transcript::{Conversation, Following, chat};
 
 /// Which steps are meant.
 #[derive(Args, Debug, Default)]
@@ -153,6 +153,7 @@ pub(crate) fn undo_steps(
         }
         chosen = Some(plan);
     }
+    let forked = conversation.prepare(env);
     let mut following = Following::begin(env, project, conversation.aim())?;
     let taken = env.ui.during(|progress| match chosen {
         Some(plan) => project.undo_as_planned(plan, progress),
@@ -162,7 +163,8 @@ pub(crate) fn undo_steps(
         following.failed();
         failed(project, asked, error)
     })?;
-    report_steps_undone(env, project, (&taken, None), null, following.finish()?)
+    let told = following.finish()?.with(forked.map(|forked| chat::write(env, forked)));
+    report_steps_undone(env, project, (&taken, None), null, told)
 }
 
 fn failed(project: &Project, asked: &UndoSteps, error: Error) -> CommandError {

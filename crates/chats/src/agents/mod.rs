@@ -1,0 +1,15 @@
+//! One file per agent.
+
+mod claude;
+mod codex;
+mod gemini;
+mod qwen;
+
+use crate::form::Form;
+
+static FORMS: [&Form; 4] = [&claude::FORM, &codex::FORM, &gemini::FORM, &qwen::FORM];
+
+/// The form of the agent that step records call so.
+pub(crate) fn form_of(word: &str) -> Option<&'static Form> {
+    FORMS.into_iter().find(|form| form.word == word)
+}

@@ -1,0 +1,316 @@
+//! Conversations are cut as the agents' own records have them; whatever stands in those.
+//!
+//! `records/` are from real runs (`cargo xtask e2e`), with every text shortened and every path replaced.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests prepare files with std, and fail where one is missing"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use herma_chats::{Call, Chat, Cut, Error, Places, Written};
+use herma_testkit::random::Random;
+use serde_json::Value;
+
+/// A record of an agent, in a home of its own.
+struct Home {
+    place: tempfile::TempDir,
+    agent: Agent,
+}
+
+/// What is known of the record of an agent.
+#[derive(Clone, Copy)]
+struct Agent {
+    word: &'static str,
+    session: &'static str,
+    file: &'static str,
+    text: &'static str,
+    /// The third of four calls that changed something.
+    call: &'static str,
+    resume: &'static [&'static str],
+    /// The second its step began in, and that it ended in.
+    time: (i64, i64),
+}
+
+impl Agent {
+    /// The call, as its hooks told of it.
+    fn called(&self) -> Call<'static> {
+        Call {
+            session: self.session,
+            id: self.call,
+            sub_agent: None,
+            tool: "run_shell_command",
+            argument: Some("rm removed.txt && echo side > side.txt"),
+            began: self.time.0,
+            ended: Some(self.time.1),
+        }
+    }
+}
+
+const CLAUDE: Agent = Agent {
+    word: "claude",
+    session: "37b1f8bc-c186-483c-904f-b8c6b747c8dc",
+    file: ".claude/projects/-home-you-shop/37b1f8bc-c186-483c-904f-b8c6b747c8dc.jsonl",
+    text: include_str!("records/claude.jsonl"),
+    call: "toolu_fake000007",
+    resume: &["claude", "--resume"],
+    time: (0, 0),
+};
+
+const CODEX: Agent = Agent {
+    word: "codex",
+    session: "01a1f39a-28dd-7042-b5ae-6908f283233b",
+    file: ".codex/sessions/2026/11/19/rollout-2026-11-19T11-38-48-01a1f39a-28dd-7042-b5ae-6908f283233b.jsonl",
+    text: include_str!("records/codex.jsonl"),
+    call: "call_000008",
+    resume: &["codex", "resume"],
+    time: (0, 0),
+};
+
+const GEMINI: Agent = Agent {
+    word: "gemini",
+    session: "ec332ca2-1939-4fa1-ac12-9cc2472707d5",
+    file: ".gemini/tmp/shop/chats/session-2026-11-19T11-39-ec332ca2.jsonl",
+    text: include_str!("records/gemini.jsonl"),
+    call: "run_shell_command__fc_000007",
+    resume: &["gemini", "--resume"],
+    time: (1_795_088_341, 1_795_088_342),
+};
+
+const QWEN: Agent = Agent {
+    word: "qwen",
+    session: "d69f31ec-3ec0-473b-bcdd-f203df98d2b8",
+    file: ".qwen/projects/-home-you-shop/chats/d69f31ec-3ec0-473b-bcdd-f203df98d2b8.jsonl",
+    text: include_str!("records/qwen.jsonl"),
+    call: "call_000007",
+    resume: &["qwen", "--resume"],
+    time: (1_795_088_362, 1_795_088_362),
+};
+
+const ALL: [Agent; 4] = [CLAUDE, CODEX, GEMINI, QWEN];
+
+impl Home {
+    fn new(agent: Agent) -> Self {
+        Self::with(agent, agent.text.as_bytes())
+    }
+
+    fn with(agent: Agent, bytes: &[u8]) -> Self {
+        let home = Self { place: tempfile::tempdir().unwrap(), agent };
+        fs::create_dir_all(home.record().parent().unwrap()).unwrap();
+        fs::write(home.record(), bytes).unwrap();
+        home
+    }
+
+    fn record(&self) -> PathBuf {
+        self.place.path().join(self.agent.file)
+    }
+
+    fn plan(&self, cut: Cut) -> Result<Chat, Error> {
+        self.plan_at(self.agent.called(), cut)
+    }
+
+    fn plan_at(&self, call: Call<'_>, cut: Cut) -> Result<Chat, Error> {
+        Chat::plan(self.agent.word, Places { home: self.place.path(), variables: &[] }, call, cut)
+    }
+
+    /// The files beside the record, without it.
+    fn others(&self) -> Vec<PathBuf> {
+        let listed = fs::read_dir(self.record().parent().unwrap()).unwrap();
+        listed.map(|entry| entry.unwrap().path()).filter(|path| *path != self.record()).collect()
+    }
+
+    /// Writes a new session; what is in it.
+    fn write(&self, cut: Cut) -> (Written, String) {
+        let written = self.plan(cut).unwrap().write(1_795_088_321_674).unwrap();
+        let others = self.others();
+        assert_eq!(others.len(), 1, "{others:?}");
+        let is_named = |end: &str| others[0].to_str().unwrap().ends_with(&format!("{end}.jsonl"));
+        assert!(is_named(&written.session) || is_named(&written.session[..8]), "{others:?}");
+        assert_eq!(fs::metadata(&others[0]).unwrap().permissions().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(&others[0]).unwrap();
+        (written, text)
+    }
+}
+
+#[test]
+fn a_new_session_has_the_old_ones_lines_under_its_own_id_and_the_old_one_stays() {
+    for agent in ALL {
+        for cut in [Cut::BeforeMessage, Cut::AfterResult] {
+            let home = Home::new(agent);
+            let (written, text) = home.write(cut);
+            assert_eq!(fs::read_to_string(home.record()).unwrap(), agent.text);
+            assert_eq!(written.command, [agent.resume, &[&written.session]].concat());
+            let directory = (agent.word != "gemini").then_some(Path::new("/home/you/shop"));
+            assert_eq!(written.directory.as_deref(), directory);
+            assert!(!text.contains(&format!("\"{}\"", agent.session)), "{}", agent.word);
+            let name = home.others()[0].file_name().unwrap().to_str().unwrap().to_owned();
+            assert_eq!(name.len(), home.record().file_name().unwrap().len());
+            let old = text.replace(&written.session, agent.session);
+            let mut rest = agent.text.lines();
+            for line in old.lines() {
+                assert!(rest.any(|other| other == line), "{}: {line}", agent.word);
+            }
+        }
+    }
+}
+
+#[test]
+fn it_ends_before_the_message_or_with_the_result() {
+    for agent in ALL {
+        let (_, before) = Home::new(agent).write(Cut::BeforeMessage);
+        assert!(!before.contains(agent.call), "{}", agent.word);
+        assert!(before.contains("edited."), "{}: what was done before stays", agent.word);
+        let (_, after) = Home::new(agent).write(Cut::AfterResult);
+        let last = after.lines().last().unwrap();
+        assert!(last.contains(agent.call), "{}: {last}", agent.word);
+    }
+}
+
+#[test]
+fn before_its_first_prompt_nothing_is_left_of_a_conversation() {
+    for agent in ALL {
+        let chat = Home::new(agent).plan(Cut::BeforePrompt).unwrap();
+        assert_eq!(chat.kept(), 0, "{}", agent.word);
+        assert!(chat.cut() > 9, "{}", agent.word);
+    }
+}
+
+#[test]
+fn no_call_stays_without_its_result() {
+    // Claude Code: two calls of one message, the second of which was over first.
+    let line = |id: &str, parent: &str, kind: &str, message: &str| {
+        let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+        format!(
+            "{{\"uuid\":\"{id}\",\"parentUuid\":{parent},\"type\":\"{kind}\",\"version\":\"2.1.0\",\
+             \"sessionId\":\"s-1\",\"message\":{message}}}\n"
+        )
+    };
+    let call = |id: &str| {
+        format!("{{\"id\":\"m-1\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\"}}]}}")
+    };
+    let result = |id: &str| {
+        format!("{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\"}}]}}")
+    };
+    let text = [
+        line("1", "", "user", "{\"content\":\"do both\"}"),
+        line("2", "1", "assistant", &call("c-1")),
+        line("3", "2", "assistant", &call("c-2")),
+        line("4", "3", "user", &result("c-2")),
+        line("5", "2", "user", &result("c-1")),
+        line("6", "4", "assistant", "{\"id\":\"m-2\",\"content\":[{\"type\":\"text\"}]}"),
+    ];
+    let agent = Agent { session: "s-1", file: ".claude/projects/p/s-1.jsonl", ..CLAUDE };
+    let kept = |call: &str, cut| {
+        let home = Home::with(agent, text.concat().as_bytes());
+        let call = Call { session: "s-1", id: call, ..Call::default() };
+        home.plan_at(call, cut).unwrap().write(0).unwrap();
+        let ids = fs::read_to_string(&home.others()[0]).unwrap();
+        let id = |line: &str| serde_json::from_str::<Value>(line).unwrap()["uuid"].to_string();
+        ids.lines().map(|line| id(line).replace('"', "")).collect::<String>()
+    };
+    assert_eq!(kept("c-2", Cut::AfterResult), "1", "the other call has no result by then");
+    assert_eq!(kept("c-1", Cut::AfterResult), "125", "the other call hangs beside it");
+    assert_eq!(kept("c-2", Cut::BeforeMessage), "1");
+}
+
+#[test]
+fn another_branch_is_left_out() {
+    let prompts = CLAUDE.text.lines().filter(|line| line.contains("\"type\":\"user\""));
+    let prompt = prompts.clone().next().unwrap();
+    let other = prompt
+        .replace("63e753be-2f36-49a0-a4cf-1080fe8bde9b", "aaaaaaaa-0000-4000-8000-000000000000");
+    assert_ne!(prompt, other);
+    let text = CLAUDE.text.replacen(prompt, &format!("{prompt}\n{other}"), 1);
+    let home = Home::with(CLAUDE, text.as_bytes());
+    let (_, kept) = home.write(Cut::AfterResult);
+    assert!(!kept.contains("aaaaaaaa"), "{kept}");
+}
+
+#[test]
+fn versions_and_records_that_are_not_known_are_refused_by_name() {
+    let refused = |agent: Agent, from: &str, to: &str| {
+        let home = Home::with(agent, agent.text.replace(from, to).as_bytes());
+        let error = home.plan(Cut::BeforeMessage).unwrap_err().to_string();
+        assert!(home.others().is_empty());
+        error
+    };
+    let error = refused(CLAUDE, "\"version\":\"2.1.325\"", "\"version\":\"3.0.0\"");
+    assert_eq!(error, "Claude Code 3.0.0 wrote this record, in a format not known here");
+    let error = refused(CLAUDE, "\"type\":\"attachment\",\"uuid\"", "\"type\":\"epoch\",\"uuid\"");
+    assert!(error.ends_with("not known here: epoch"), "{error}");
+    let error = refused(QWEN, "\"version\":\"0.24.4\"", "\"version\":\"1.0.0\"");
+    assert_eq!(error, "Qwen Code 1.0.0 wrote this record, in a format not known here");
+    let error = refused(GEMINI, "\"type\":\"gemini\"", "\"type\":\"epoch\"");
+    assert!(error.ends_with("not known here: epoch"), "{error}");
+    let error = refused(CODEX, "\"cli_version\":\"0.166.0\"", "\"cli_version\":\"1.0.0\"");
+    assert_eq!(error, "Codex CLI 1.0.0 wrote this record, in a format not known here");
+    let error = refused(CODEX, "\"type\":\"world_state\"", "\"type\":\"epoch\"");
+    assert!(error.ends_with("not known here: epoch"), "{error}");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    for agent in ALL {
+        let home = Home::new(agent);
+        let plan = |session, id, sub_agent| {
+            let call = Call { session, id, sub_agent, tool: id, ..agent.called() };
+            home.plan_at(call, Cut::AfterResult).unwrap_err()
+        };
+        assert!(matches!(plan(agent.session, "c-0", None), Error::NoCall { .. }));
+        assert!(matches!(plan(agent.session, agent.call, Some("a-1")), Error::NoCall { .. }));
+        assert!(matches!(plan("s-2", agent.call, None), Error::NoRecord { .. }));
+        for strange in ["", "../x", "a/b", "x\0"] {
+            assert!(matches!(plan(strange, agent.call, None), Error::StrangeSession));
+        }
+    }
+    let nobody = Places { home: Path::new("/nowhere"), variables: &[] };
+    let error = Chat::plan("crush", nobody, Call::default(), Cut::AfterResult).unwrap_err();
+    assert!(matches!(error, Error::UnknownAgent(_)));
+    let call = Call { session: "s-1", ..Call::default() };
+    let error = Chat::plan("claude", nobody, call, Cut::AfterResult).unwrap_err();
+    assert!(matches!(error, Error::NoRecord { .. }));
+}
+
+#[test]
+fn a_sub_agents_change_is_cut_at_the_call_that_started_it() {
+    let home = Home::new(CLAUDE);
+    let own = home.record().with_extension("").join("subagents");
+    fs::create_dir_all(&own).unwrap();
+    let about = format!("{{\"agentType\":\"x\",\"toolUseId\":\"{}\"}}", CLAUDE.call);
+    fs::write(own.join("agent-a1.meta.json"), about).unwrap();
+    let call = Call {
+        session: CLAUDE.session,
+        id: "toolu_inner",
+        sub_agent: Some("a1"),
+        ..Call::default()
+    };
+    let found = home.plan_at(call, Cut::AfterResult).unwrap();
+    assert_eq!(found.kept(), home.plan(Cut::BeforeMessage).unwrap().kept());
+}
+
+#[test]
+fn a_record_cut_short_anywhere_or_garbled_never_panics() {
+    for agent in ALL {
+        let mut random = Random::new(7);
+        for _ in 0..300 {
+            let mut bytes = agent.text.as_bytes().to_vec();
+            bytes.truncate(random.below(bytes.len()));
+            for _ in 0..random.below(4) {
+                if !bytes.is_empty() {
+                    let at = random.below(bytes.len());
+                    bytes[at] = random.below(256) as u8;
+                }
+            }
+            let home = Home::with(agent, &bytes);
+            for cut in [Cut::BeforePrompt, Cut::BeforeMessage, Cut::AfterResult] {
+                if let Ok(chat) = home.plan(cut) {
+                    chat.write(0).unwrap();
+                }
+            }
+            assert_eq!(fs::read(home.record()).unwrap(), bytes);
+        }
+    }
+}
