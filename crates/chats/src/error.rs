@@ -76,6 +76,15 @@ pub enum Error {
         /// The agent.
         agent: &'static str,
     },
+    /// The database cannot be used.
+    #[error("the database of {agent} could not be used")]
+    Sql {
+        /// The agent.
+        agent: &'static str,
+        /// Why.
+        #[source]
+        source: rusqlite::Error,
+    },
     /// Something with a file.
     #[error(transparent)]
     Fs(#[from] herma_fs::Error),

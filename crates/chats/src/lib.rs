@@ -4,7 +4,7 @@
 //! and the agent's id of the call, and the conversation is written once more, as a new session that ends before the message
 //! that made the call, or after the call's result. The old one is only read.
 //!
-//! * one file per agent in `agents/`, which fills the [`form`]
+//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode's has rows instead of lines
 //! * [`records`]: files of lines, read in bounds; [`tree`]: which of their lines lead to another
 //! * [`unnamed`]: calls whose hooks do not tell the id they have in the record
 //!
@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
 
+use crate::agents::opencode;
 pub use crate::error::{Error, Result};
 use crate::form::{Form, Kept};
 use crate::records::Records;
@@ -76,7 +77,19 @@ pub enum Cut {
 
 /// A conversation as it will be: nothing is written yet.
 #[derive(Debug)]
-pub struct Chat {
+pub struct Chat(Planned);
+
+#[derive(Debug)]
+enum Planned {
+    /// A file of lines becomes another one.
+    Lines(Lines),
+    /// Rows become others in the same database.
+    Rows(opencode::Planned),
+}
+
+/// What of a file of lines becomes another one.
+#[derive(Debug)]
+struct Lines {
     form: &'static Form,
     dir: Dir,
     name: String,
@@ -96,14 +109,13 @@ pub struct Written {
     pub directory: Option<PathBuf>,
 }
 
-/// Can a conversation of this agent be cut here?
-pub fn is_known(agent: &str) -> bool {
-    agents::form_of(agent).is_some()
-}
-
 impl Chat {
     /// Finds the conversation of an agent, and what of it stays.
     pub fn plan(agent: &str, places: Places<'_>, call: Call<'_>, cut: Cut) -> Result<Self> {
+        if agent == "opencode" {
+            check_session(call.session)?;
+            return opencode::plan(places, call, cut).map(Planned::Rows).map(Self);
+        }
         let form = agents::form_of(agent).ok_or_else(|| Error::UnknownAgent(agent.to_owned()))?;
         check_session(call.session)?;
         let title = form.title;
@@ -111,26 +123,46 @@ impl Chat {
         let (dir, name) = found.ok_or(Error::NoRecord { agent: title })?;
         let records = Records::open(&dir, &name)?;
         let kept = (form.keep)(&records, &dir, call, cut)?;
-        Ok(Self { form, dir, name, records, session: call.session.to_owned(), kept })
+        let session = call.session.to_owned();
+        Ok(Self(Planned::Lines(Lines { form, dir, name, records, session, kept })))
     }
 
     /// The agent.
     pub fn agent(&self) -> &'static str {
-        self.form.title
+        match &self.0 {
+            Planned::Lines(lines) => lines.form.title,
+            Planned::Rows(_) => opencode::TITLE,
+        }
     }
 
     /// How many messages stay.
     pub fn kept(&self) -> u64 {
-        self.kept.messages
+        match &self.0 {
+            Planned::Lines(lines) => lines.kept.messages,
+            Planned::Rows(rows) => rows.kept(),
+        }
     }
 
     /// How many messages go.
     pub fn cut(&self) -> u64 {
-        self.kept.all_messages.saturating_sub(self.kept.messages)
+        let all = match &self.0 {
+            Planned::Lines(lines) => lines.kept.all_messages,
+            Planned::Rows(rows) => rows.all,
+        };
+        all.saturating_sub(self.kept())
     }
 
     /// Writes the new session beside the old one, at this time in milliseconds since 1970. It is there as a whole or not at all.
     pub fn write(&self, now_ms: u64) -> Result<Written> {
+        match &self.0 {
+            Planned::Lines(lines) => lines.write(now_ms),
+            Planned::Rows(rows) => rows.write(now_ms),
+        }
+    }
+}
+
+impl Lines {
+    fn write(&self, now_ms: u64) -> Result<Written> {
         let new = self.form.ids.next(now_ms);
         let mut temp = Temp::create_private(&self.dir)?;
         let mut renamed = Vec::new();

@@ -291,6 +291,100 @@ fn a_sub_agents_change_is_cut_at_the_call_that_started_it() {
     assert_eq!(found.kept(), home.plan(Cut::BeforeMessage).unwrap().kept());
 }
 
+/// OpenCode's database with a prompt, a message with two calls, and one without.
+fn database(version: &str, newest: &str) -> (tempfile::TempDir, rusqlite::Connection) {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join(".local/share/opencode");
+    fs::create_dir_all(&place).unwrap();
+    let database = rusqlite::Connection::open(place.join("opencode.db")).unwrap();
+    let columns = "project_id, workspace_id, directory, path, title, version, summary_additions, summary_deletions, \
+        summary_files, metadata, permission, agent, model, time_created";
+    let message = |number: u64, data: &str| {
+        format!(
+            "INSERT INTO message VALUES ('{}', '{SESSION}', {number}, {number}, '{data}');",
+            id("msg", number)
+        )
+    };
+    let part = |number: u64, of: u64, data: &str| {
+        let (id, of) = (id("prt", number), id("msg", of));
+        format!(
+            "INSERT INTO part VALUES ('{id}', '{of}', '{SESSION}', {number}, {number}, '{data}');"
+        )
+    };
+    let call = |call: &str| {
+        format!(
+            "{{\"type\":\"tool\",\"callID\":\"{call}\",\"state\":{{\"status\":\"completed\"}}}}"
+        )
+    };
+    let answers = format!("{{\"role\":\"assistant\",\"parentID\":\"{}\"}}", id("msg", 1));
+    let all = [
+        format!("CREATE TABLE session (id TEXT PRIMARY KEY, slug TEXT, time_updated, {columns});"),
+        "CREATE TABLE message (id TEXT PRIMARY KEY, session_id, time_created, time_updated, data);".into(),
+        "CREATE TABLE part (id TEXT PRIMARY KEY, message_id, session_id, time_created, time_updated, data);".into(),
+        format!("CREATE TABLE migration (id); INSERT INTO migration VALUES ('{newest}');"),
+        format!("INSERT INTO session (id, directory, version) VALUES ('{SESSION}', '/home/you/shop', '{version}');"),
+        message(1, "{\"role\":\"user\"}"),
+        part(1, 1, "{\"type\":\"text\",\"text\":\"do both\"}"),
+        message(2, &answers),
+        part(2, 2, &call("c-1")),
+        part(3, 2, &call("c-2")),
+        message(3, &answers),
+        part(4, 3, "{\"type\":\"text\",\"text\":\"done\"}"),
+    ];
+    database.execute_batch(&all.concat()).unwrap();
+    (home, database)
+}
+
+const SESSION: &str = "ses_0123456789abABCDEFGHIJKLMN";
+
+fn id(kind: &str, number: u64) -> String {
+    format!("{kind}_{number:012x}ABCDEFGHIJKLMN")
+}
+
+fn rows(database: &rusqlite::Connection, session: &str) -> Vec<String> {
+    let sql = "SELECT m.data || p.data FROM message m JOIN part p ON p.message_id = m.id AND p.session_id = m.session_id
+               WHERE m.session_id = ?1 ORDER BY m.id, p.id";
+    let mut statement = database.prepare(sql).unwrap();
+    statement.query_map([session], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn rows_are_copied_to_a_new_session_and_the_old_ones_stay() {
+    for (call, cut, left) in [
+        ("c-1", Cut::BeforePrompt, 0),
+        ("c-2", Cut::BeforeMessage, 1),
+        ("c-1", Cut::AfterResult, 2),
+        ("c-2", Cut::AfterResult, 3),
+    ] {
+        let (home, database) = database("1.18.33", "20260127222353_familiar_lady_ursula");
+        let before = rows(&database, SESSION);
+        let places = Places { home: home.path(), variables: &[] };
+        let call = Call { session: SESSION, id: call, ..Call::default() };
+        let chat = Chat::plan("opencode", places, call, cut).unwrap();
+        let written = chat.write(0).unwrap();
+        assert_eq!(rows(&database, SESSION), before);
+        let new = rows(&database, &written.session);
+        assert_eq!(new.len(), left, "{cut:?}");
+        assert!(new.iter().all(|row| !row.contains(&id("msg", 1))), "{new:?}");
+        assert_eq!(written.command, ["opencode", "--session", &written.session]);
+    }
+}
+
+#[test]
+fn a_database_that_is_not_known_is_refused_by_name_and_stays() {
+    for (version, newest) in [("2.0.0", "2026"), ("1.19.0", "20990101000000_later")] {
+        let (home, database) = database(version, newest);
+        let places = Places { home: home.path(), variables: &[] };
+        let call = Call { session: SESSION, id: "c-1", ..Call::default() };
+        let error = Chat::plan("opencode", places, call, Cut::AfterResult).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("OpenCode {version} wrote this record, in a format not known here")
+        );
+        assert_eq!(database.query_row("SELECT count(*) FROM session", [], |row| row.get(0)), Ok(1));
+    }
+}
+
 #[test]
 fn a_record_cut_short_anywhere_or_garbled_never_panics() {
     for agent in ALL {

@@ -3,6 +3,7 @@
 mod claude;
 mod codex;
 mod gemini;
+pub(crate) mod opencode;
 mod qwen;
 
 use crate::form::Form;

@@ -57,6 +57,12 @@ impl Driver for OpenCode {
         Some(command)
     }
 
+    fn resume(&self, sandbox: &Sandbox, model: &str, session: &str) -> Option<Command> {
+        let mut command = self.command(sandbox, model, "go on");
+        command.args(["--session", session]);
+        Some(command)
+    }
+
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         let at = |path| absolute(workspace, path);
         Some(match action {
