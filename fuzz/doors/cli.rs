@@ -11,11 +11,11 @@ use herma_diff::lines::hunks::apply_chosen;
 
 use crate::commands::agents::acp::traffic::{Side, Traffic};
 use crate::commands::cli::{Cli, Command};
-use crate::mcp::arguments::{Arguments, check, command_line};
 use crate::mcp::lines::{Line, Lines};
 use crate::mcp::message;
 use crate::mcp::message::{Incoming, Request};
 use crate::mcp::tools::TOOLS;
+use crate::mcp::tools::arguments::{Arguments, check, command_line};
 use crate::render::hunk_choices::{Choices, Understood};
 use crate::settings;
 use crate::settings::{KEYS, Key, Overrides, Value};

@@ -443,9 +443,7 @@ impl Project {
     /// Notes that the tool of a step that is under way edits these files, if it is one of which that is said.
     pub fn note_edits(&self, handle: i64, edits: &[RelPath]) -> Result<()> {
         self.locked(&NoProgress)?.amend(handle, |step| {
-            if let Some(known) = &mut step.start.edits {
-                known.extend(edits.iter().cloned());
-            }
+            step.start.edits.iter_mut().for_each(|known| known.extend_from_slice(edits));
         })
     }
 
@@ -500,11 +498,6 @@ impl Project {
     /// Notes that a session is over, and with it everything that was still open in it.
     pub fn end_session(&self, session: &str) -> Result<Option<Turn>> {
         self.locked(&NoProgress)?.end_turn(session, Whose::All)
-    }
-
-    /// Notes that nothing which a session left running in the background runs any more.
-    pub fn end_in_background(&self, session: &str) -> Result<()> {
-        self.locked(&NoProgress)?.end_all_in_background(session)
     }
 
     /// Notes that an agent of the agent has done its work, and that its calls are over. The turn goes on.

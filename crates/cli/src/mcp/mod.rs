@@ -9,15 +9,12 @@
 //!
 //! * [`connection`], [`lines`], [`message`], [`outbox`], [`stopping`], [`listener`]: the transport
 //! * [`session`], [`progress`]: the methods of the protocol, and how far they are
-//! * [`tools`], [`arguments`], [`hook`]: the tools, and what they take
+//! * [`tools`], [`hook`]: the tools, what they take, and what of their answers an agent reads
 //! * [`call`], [`bounds`]: carrying out a command and collecting what it would print, but not without end
-//! * [`brief`], [`words`]: what of that an agent reads
 //! * [`prompts`]: what a person picks in the host
 //! * [`resources`]: what a client can read and hear of
 
-pub(crate) mod arguments;
 mod bounds;
-mod brief;
 pub(crate) mod call;
 mod connection;
 mod hook;
@@ -33,7 +30,6 @@ mod resources;
 mod session;
 pub(crate) mod stopping;
 pub(crate) mod tools;
-mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::arguments::{Arguments, is_numbers};
 use super::message::RpcError;
+use super::tools::arguments::{Arguments, is_numbers};
 
 /// What a person can pick.
 struct Prompt {

@@ -125,7 +125,7 @@ impl Operation<'_> {
         let recent: Vec<Step> = log.recent().collect::<Result<_>>()?;
         let is_answered = |step: &Step| {
             let later = recent.iter().take_while(|later| later.handle > step.handle);
-            let mut answered = later.filter(|later| later.after().is_some());
+            let mut answered = later.filter(|later| later.after().is_some() && !later.inferred);
             answered.any(|later| is_same_conversation(later, step))
         };
         let (over, rest) = std::mem::take(open)
@@ -142,9 +142,7 @@ impl Operation<'_> {
         received: &BootMoment,
     ) -> Result<Option<Saved>> {
         let state = self.state_dir()?;
-        let holding = Holding::default();
-        let (_, saved) = self.save_or_share(&state, options, received, holding)?;
-        Ok(saved)
+        Ok(self.save_or_share(&state, options, received, Holding::default())?.1)
     }
 
     pub(crate) fn amend(&self, handle: i64, amend: impl FnOnce(&mut Step)) -> Result<()> {
@@ -167,11 +165,7 @@ impl Operation<'_> {
     }
 
     pub(crate) fn open_steps(&self) -> Result<Vec<Step>> {
-        let Some(state) = crate::engine::open::own_state(&self.store, &self.id)? else {
-            return Ok(Vec::new());
-        };
-        let log = StepLog::open(&state)?;
-        open_steps(&log)
+        open_steps(&self.step_log()?)
     }
 
     fn save_or_share(

@@ -75,18 +75,10 @@ impl Operation<'_> {
     /// Steps whose process is gone are over, and what changes from here on is not theirs. Returns the others that are
     /// under way.
     pub(crate) fn give_up_abandoned(&self, log: &mut StepLog) -> Result<Vec<Step>> {
-        let goes_on = |step: &Step| step.is_open() || step.is_in_background();
-        let recent = log.recent().filter(|step| step.as_ref().map_or(true, goes_on));
-        let mut recent: Vec<Step> = recent.collect::<Result<_>>()?;
-        recent.reverse();
         let (abandoned, mut open): (Vec<_>, Vec<_>) =
-            recent.into_iter().partition(Step::is_abandoned);
+            going_on(log)?.into_iter().partition(Step::is_abandoned);
         for step in abandoned {
-            if step.is_open() {
-                self.end_unknown(log, step)?;
-            } else {
-                self.end_in_background(log, step)?;
-            }
+            self.end_unknown(log, step)?;
         }
         open.retain(Step::is_open);
         Ok(open)
@@ -129,35 +121,10 @@ impl Operation<'_> {
 
     /// Ends a step in what is there now, though it goes on.
     fn leave_in_background(&self, which: &WhichStep) -> Result<EndedStep> {
-        let ended = self.end_step(which, None)?;
-        let step = Step { background: Some(Background::Running), ..ended.step };
-        self.write_again(&step)?;
-        Ok(EndedStep { step, ..ended })
-    }
-
-    fn write_again(&self, step: &Step) -> Result<()> {
-        let (state, herma) = (self.state_dir()?, self.store.dirs.for_writing()?);
-        StepLog::open(&state)?.write(&herma.tmp, &state, step, self.settings().durability)
-    }
-
-    /// Notes that a command which went on in the background is over.
-    fn end_in_background(&self, log: &StepLog, step: Step) -> Result<()> {
-        let newest = self.load_history()?.newest().map(|entry| (entry.id, entry.place));
-        let (checkpoint, place) = newest.unwrap_or((step.before.checkpoint, step.before.place));
-        let moment = Moment { checkpoint, place, next_step: log.next_handle() };
-        self.write_again(&Step { background: Some(Background::Until(moment)), ..step })
-    }
-
-    /// Notes that nothing of a session goes on in the background any more.
-    pub(crate) fn end_all_in_background(&self, session: &str) -> Result<()> {
-        let (log, session) = (StepLog::open(&self.state_dir()?)?, Some(cut_name(session)));
-        let going_on = log.recent().filter(|step| {
-            let is_its =
-                |step: &Step| step.is_in_background() && step.start.facts.session == session;
-            step.as_ref().map_or(true, is_its)
-        });
-        let going_on: Vec<Step> = going_on.collect::<Result<_>>()?;
-        going_on.into_iter().try_for_each(|step| self.end_in_background(&log, step))
+        let mut ended = self.end_step(which, None)?;
+        ended.step.background = Some(Background::Running);
+        self.amend(ended.step.handle, |step| step.background = Some(Background::Running))?;
+        Ok(ended)
     }
 
     /// Ends a step in what is there now. The tool ran since then, if that is known.
@@ -229,14 +196,20 @@ impl Operation<'_> {
     }
 
     pub(crate) fn end_unknown(&self, log: &mut StepLog, step: Step) -> Result<Step> {
-        let history = self.load_history()?;
-        let newest = history.newest();
-        let end = StepEnd::Unknown(Moment {
-            checkpoint: newest.map_or(step.before.checkpoint, |entry| entry.id),
-            place: newest.map_or(step.before.place, |entry| entry.place),
-            next_step: log.next_handle(),
-        });
-        self.write_end(log, step, end)
+        let newest = self.load_history()?.newest().map(|entry| (entry.id, entry.place));
+        let (checkpoint, place) = newest.unwrap_or((step.before.checkpoint, step.before.place));
+        let moment = Moment { checkpoint, place, next_step: log.next_handle() };
+        self.end_by(log, step, moment)
+    }
+
+    /// Notes that a step was over by then: the call, or what it left in the background.
+    fn end_by(&self, log: &mut StepLog, mut step: Step, moment: Moment) -> Result<Step> {
+        if !step.is_in_background() {
+            return self.write_end(log, step, StepEnd::Unknown(moment));
+        }
+        step.background = Some(Background::Until(moment));
+        self.amend(step.handle, |known| known.background = step.background)?;
+        Ok(step)
     }
 
     fn write_end(&self, log: &mut StepLog, mut step: Step, end: StepEnd) -> Result<Step> {
@@ -270,22 +243,19 @@ impl Operation<'_> {
         }
         let mut marks = Marks::read(&state)?;
         let now = self.clock().now().seconds;
-        let turn = marks.begin(session, facts.agent.as_deref(), facts.turn.as_deref(), prompt, now);
-        if turn.count == 1 {
+        let name = facts.turn.as_deref();
+        if marks.begin(session, facts.agent.as_deref(), name, prompt, now).count == 1 {
             // What happened before a session is no news to it.
             marks.note_told(session, UndoRecord::read(&state)?.moves);
         }
         marks.write(self.store.tmp()?, &state)?;
-        Ok(turn)
+        Ok(marks.of_session(session).cloned().unwrap_or_default())
     }
 
     /// Notes that the turn of a session is over, and which calls of it are.
     pub(crate) fn end_turn(&self, session: &str, whose: Whose<'_>) -> Result<Option<Turn>> {
         let state = self.state_dir()?;
         self.give_up_after_a_look(session, whose)?;
-        if whose == Whose::All {
-            self.end_all_in_background(session)?;
-        }
         let mut marks = Marks::read(&state)?;
         let turn = marks.end(session);
         if turn.is_some() {
@@ -331,11 +301,11 @@ impl Operation<'_> {
         look: &Checkpoint,
         saved: Option<&Saved>,
     ) -> Result<Step> {
-        step.inferred = true;
+        step.inferred = step.is_open();
         let next_step = log.next_handle();
         let is_same = look.id == step.before.checkpoint
             || self.state_of_checkpoint(&step.before.checkpoint) == Some((look.tree, look.modes));
-        if let Some(saved) = saved.filter(|_| is_same) {
+        if let Some(saved) = saved.filter(|_| is_same && step.inferred) {
             let outside = self.outside_of(&step, &saved.receipt.summary, false)?;
             if outside.is_empty() {
                 step.outside.unseen = step.watched.unseen();
@@ -345,7 +315,7 @@ impl Operation<'_> {
         }
         // It ended before what was seen there at the latest.
         let moment = Moment { checkpoint: look.id, place: look.place - 1, next_step };
-        self.write_end(log, step, StepEnd::Unknown(moment))
+        self.end_by(log, step, moment)
     }
 
     /// All steps that are remembered, oldest first.
@@ -548,10 +518,18 @@ fn reason(when: &str, start: &StepStart) -> String {
 
 /// The steps that are under way, among the newest ones.
 pub(crate) fn open_steps(log: &StepLog) -> Result<Vec<Step>> {
-    let open = log.recent().filter(|step| step.as_ref().map_or(true, Step::is_open));
-    let mut open: Vec<Step> = open.collect::<Result<_>>()?;
-    open.reverse();
+    let mut open = going_on(log)?;
+    open.retain(Step::is_open);
     Ok(open)
+}
+
+/// The same with those that go on in the background.
+fn going_on(log: &StepLog) -> Result<Vec<Step>> {
+    let goes_on = |step: &Step| step.is_open() || step.is_in_background();
+    let recent = log.recent().filter(|step| step.as_ref().map_or(true, goes_on));
+    let mut recent: Vec<Step> = recent.collect::<Result<_>>()?;
+    recent.reverse();
+    Ok(recent)
 }
 
 /// Whose calls of a session are meant.
@@ -572,9 +550,10 @@ fn open_of(log: &StepLog, session: &str, whose: Whose<'_>) -> Result<Vec<Step>> 
         (Whose::Of(wanted), Some(sub_agent)) => cut_name(wanted) == *sub_agent,
         (Whose::OfAgent, Some(_)) | (Whose::Of(_), None) => false,
     };
-    let mut open = open_steps(log)?;
+    let mut open = going_on(log)?;
     open.retain(|step| {
-        step.start.facts.session == session && step.kind == StepKind::Tool && is_meant(step)
+        let is_its = step.start.facts.session == session && step.kind == StepKind::Tool;
+        is_its && is_meant(step) && (step.is_open() || whose == Whose::All)
     });
     Ok(open)
 }

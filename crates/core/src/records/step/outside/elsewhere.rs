@@ -8,7 +8,7 @@ use bstr::BString;
 use herma_fs::{Dir, FileKind, Stat};
 use serde::{Deserialize, Serialize};
 
-use super::{Fate, OutsideChange, OutsideWhat};
+use super::{OutsideChange, OutsideWhat};
 
 /// What is there is no file that anybody wrote.
 const NO_FILES: [&str; 2] = ["/proc", "/sys"];
@@ -35,12 +35,15 @@ impl Named {
         // What cannot be looked at is not known to be different.
         let now = look(Path::new(OsStr::from_bytes(&self.path))).ok()?;
         let fate = match (&self.there, now.as_ref().map(summary)) {
-            (None, Some(_)) => Fate::Made,
-            (Some(_), None) => Fate::Removed,
-            (Some(before), Some(now)) if *before != now => Fate::Changed,
+            (None, Some(_)) => "made",
+            (Some(_), None) => "removed",
+            (Some(before), Some(now)) if *before != now => "changed",
             _ => return None,
         };
-        Some(OutsideChange { path: self.path.clone(), what: OutsideWhat::Elsewhere(fate) })
+        Some(OutsideChange {
+            path: self.path.clone(),
+            what: OutsideWhat::Elsewhere(fate.to_owned()),
+        })
     }
 }
 

@@ -85,31 +85,8 @@ pub enum OutsideWhat {
     Added(Reason),
     /// A repository of git, in words.
     Git(String),
-    /// A file that the call named and that is not in the project. The path is absolute.
-    Elsewhere(Fate),
-}
-
-/// What became of a file outside the project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fate {
-    /// It came.
-    Made,
-    /// It has another size or time.
-    Changed,
-    /// It is gone.
-    Removed,
-}
-
-impl Fate {
-    /// The word JSON uses.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Made => "made",
-            Self::Changed => "changed",
-            Self::Removed => "removed",
-        }
-    }
+    /// A file that the call named and that is not in the project: whether it was made, changed or removed. The path is absolute.
+    Elsewhere(String),
 }
 
 impl LeftOutThen {
@@ -158,7 +135,7 @@ impl Outside {
 impl fmt::Display for OutsideChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let OutsideWhat::Elsewhere(fate) = &self.what {
-            let (path, fate) = (escape(&self.path), fate.word());
+            let path = escape(&self.path);
             return write!(f, "outside the project: {path} {fate}, not covered");
         }
         let OutsideWhat::Git(words) = &self.what else {

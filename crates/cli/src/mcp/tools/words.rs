@@ -10,7 +10,7 @@ use crate::render::listing::counted;
 const NAMED: usize = 5;
 
 /// The rows of the timeline, a line each.
-pub(super) fn timeline(answer: &Value) -> String {
+pub(in crate::mcp) fn timeline(answer: &Value) -> String {
     let (mut lines, mut last) = (Vec::new(), "");
     for one in entries(answer, "rows") {
         let day = said(&one["time"]).get(..10).unwrap_or_default();
@@ -52,7 +52,7 @@ fn counts(changes: &Value) -> String {
 }
 
 /// One change, or those of a range, with the patch.
-pub(super) fn shown(answer: &Value) -> String {
+pub(in crate::mcp) fn shown(answer: &Value) -> String {
     let mut lines = Vec::new();
     let checkpoint = &answer["checkpoint"];
     if checkpoint.is_object() {
@@ -94,7 +94,7 @@ fn work(step: &Value) -> Vec<String> {
 }
 
 /// What is different, with the patch.
-pub(super) fn compared(answer: &Value) -> String {
+pub(in crate::mcp) fn compared(answer: &Value) -> String {
     let total = counted(number(answer, "total"), "file");
     let differs = if answer["total"] == 1 { "differs" } else { "differ" };
     let mut lines = vec![format!("{total} {differs}.")];
@@ -139,7 +139,7 @@ const STAYS: [(&str, &str); 5] = [
     ("Changed by several at once, and stays", "unattributed"),
 ];
 
-pub(super) fn undone(answer: &Value) -> String {
+pub(in crate::mcp) fn undone(answer: &Value) -> String {
     let all =
         steps(answer).unwrap_or_else(|| answer["steps"].get(0).map(shown_id).unwrap_or_default());
     let is_part = entries(answer, "outcomes").any(|one| one["outcome"] != Extent::Whole.word());
@@ -150,11 +150,11 @@ pub(super) fn undone(answer: &Value) -> String {
     }
 }
 
-pub(super) fn redone(answer: &Value) -> String {
+pub(in crate::mcp) fn redone(answer: &Value) -> String {
     moved(answer, "Redone")
 }
 
-pub(super) fn restored(answer: &Value) -> String {
+pub(in crate::mcp) fn restored(answer: &Value) -> String {
     let chosen =
         [&answer["since"], &answer["target"]].into_iter().find_map(|one| one["number"].as_u64());
     let to = chosen.map(|number| format!(" checkpoint {number}")).unwrap_or_default();
@@ -221,7 +221,7 @@ fn outcomes(answer: &Value) -> Vec<String> {
 }
 
 /// What was saved, and what was not.
-pub(super) fn saved(answer: &Value) -> String {
+pub(in crate::mcp) fn saved(answer: &Value) -> String {
     let number_of = shown_id(&answer["checkpoint"]["number"]);
     let files = counted(number(answer, "files"), "file");
     let mut lines = vec![if answer["is_new"] == true {

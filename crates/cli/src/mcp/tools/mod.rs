@@ -3,11 +3,15 @@
 //! Agents see few of them, with words that are written for them. Programs that want everything
 //! (`herma mcp --all-tools`) see the others, too, and more options of the same ones, in the words of the commands.
 
+pub(crate) mod arguments;
+pub(super) mod brief;
+mod words;
+
 use serde_json::{Value, json};
 
 use self::Effect::{MovesFiles, Notes, Reads, Removes, Saves, Steps};
-use super::arguments::{Arguments, command_of, property};
-use super::{hook, words};
+use self::arguments::{Arguments, command_of, property};
+use super::hook;
 use crate::command_error::{CommandError, Result};
 
 /// A tool that is a command.

@@ -25,7 +25,7 @@ const NUMBERS: &str = "^s?[0-9][0-9,-]*$";
 pub(crate) type Arguments = Map<String, Value>;
 
 /// The command of these words, among which may be switches.
-pub(super) fn command_of(words: &str) -> &'static Command {
+pub(in crate::mcp) fn command_of(words: &str) -> &'static Command {
     let names = words.split(' ').filter(|word| !word.starts_with('-'));
     names.fold(&HERMA, |command, name| command.find_subcommand(name).unwrap_or(command))
 }
@@ -42,7 +42,7 @@ fn names_of(arg: &'static Arg) -> Vec<&'static str> {
 }
 
 /// The schema of what a tool calls `name`; `None` if neither the command nor anybody here knows it.
-pub(super) fn property(command: &'static Command, name: &str) -> Option<Value> {
+pub(in crate::mcp) fn property(command: &'static Command, name: &str) -> Option<Value> {
     let mut schema = match own_property(name) {
         Some(schema) => schema,
         None => schema_of(command, find(command, name)?),
@@ -55,7 +55,7 @@ pub(super) fn property(command: &'static Command, name: &str) -> Option<Value> {
 }
 
 /// Does the command itself know this?
-pub(super) fn find(command: &'static Command, name: &str) -> Option<&'static Arg> {
+pub(in crate::mcp) fn find(command: &'static Command, name: &str) -> Option<&'static Arg> {
     arguments_of(command).find(|arg| names_of(arg).contains(&name))
 }
 
@@ -119,7 +119,7 @@ fn schema_of(command: &Command, arg: &Arg) -> Value {
 }
 
 /// Is this what [`NUMBERS`] says, and not endless?
-pub(super) fn is_numbers(text: &str) -> bool {
+pub(in crate::mcp) fn is_numbers(text: &str) -> bool {
     let digits = text.strip_prefix('s').unwrap_or(text);
     text.len() <= 4096
         && digits.starts_with(|first: char| first.is_ascii_digit())
@@ -127,7 +127,7 @@ pub(super) fn is_numbers(text: &str) -> bool {
 }
 
 /// Takes one number of a change for a list of it, as models write it.
-pub(super) fn with_lists(properties: &Arguments, mut arguments: Arguments) -> Arguments {
+pub(in crate::mcp) fn with_lists(properties: &Arguments, mut arguments: Arguments) -> Arguments {
     for (name, value) in &mut arguments {
         let is_list = properties.get(name).is_some_and(|one| one["items"]["pattern"].is_string());
         if is_list && (value.is_string() || value.is_number()) {

@@ -47,7 +47,7 @@ const DROPPED: [&str; 23] = [
 const SAID_WHEN_FALSE: [&str; 2] = ["is_new", "more"];
 
 /// An answer for an agent; `paged` are the lists of which it has one page.
-pub(super) fn brief(answer: &Value, paged: &[&str]) -> Value {
+pub(in crate::mcp) fn brief(answer: &Value, paged: &[&str]) -> Value {
     let mut brief = Map::new();
     for (name, value) in answer.as_object().into_iter().flatten() {
         let short = match (&**name, value) {
@@ -119,7 +119,7 @@ fn row(row: &Value) -> Value {
 }
 
 /// The numbers of a prompt with several calls, as `steps` takes them: `15-17`.
-pub(super) fn steps(row: &Value) -> Option<String> {
+pub(in crate::mcp) fn steps(row: &Value) -> Option<String> {
     let steps = row["steps"].as_array().into_iter().flatten();
     let mut numbers: Vec<u64> = steps.filter_map(Value::as_u64).collect();
     numbers.sort_unstable();
@@ -127,7 +127,7 @@ pub(super) fn steps(row: &Value) -> Option<String> {
 }
 
 /// The first line of a text, and not all of a long one.
-pub(super) fn line(text: &Value) -> String {
+pub(in crate::mcp) fn line(text: &Value) -> String {
     let first = text.as_str().and_then(|text| text.lines().next());
     fit(first.unwrap_or_default(), Some(MAX_COLUMNS))
 }
