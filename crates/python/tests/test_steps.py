@@ -143,19 +143,19 @@ def stop_at(when: str, raised: BaseException, armed: list[str]):
     return stop
 
 
-@pytest.mark.parametrize(("when", "state"), [("scanning", "unknown"), ("saving", "changed")])
+@pytest.mark.parametrize("when", ["scanning", "saving"])
 @pytest.mark.parametrize("kind", [Enough, KeyboardInterrupt])
-def test_an_interrupted_end_leaves_nothing_open_and_nothing_stale(project, root, when, state, kind):
+def test_an_interrupted_end_leaves_nothing_open_and_nothing_stale(project, root, when, kind):
     armed: list[str] = []
     step = project.step(tool="bash", progress=stop_at(when, kind(), armed))
     with pytest.raises(kind):
         with step:
             (root / "a.txt").write_text("two\n")
             armed.append("now")
-    assert step.step.state == state
+    assert step.step.state == "unknown"
     assert project.open_steps() == []
     assert step.__exit__() is False
-    assert [listed.state for listed in project.steps()] == [state]
+    assert [listed.state for listed in project.steps()] == ["unknown"]
     with pytest.raises(herma.StepIsOver):
         project.end_step(step.handle)
 
@@ -179,15 +179,14 @@ def test_ctrl_c_is_not_lost_when_the_block_raised(project):
 
 
 @pytest.mark.parametrize("begin", ["step", "begin_step"])
-def test_a_step_whose_beginning_is_interrupted_does_not_stay_open(project, begin):
+def test_a_step_whose_beginning_is_interrupted_never_was(project, begin):
     stop = stop_at("saving", Enough(), ["now"])
     with pytest.raises(Enough):
         if begin == "step":
             project.step(progress=stop).__enter__()
         else:
             project.begin_step(progress=stop)
-    (step,) = project.steps()
-    assert step.state == "unknown"
+    assert project.steps() == []
 
 
 def test_a_child_that_was_forked_inside_a_block_does_not_end_the_step(project, root):
