@@ -12,7 +12,7 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::StateIds;
 
 use crate::engine::operation::Operation;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::records::step::Step;
 use crate::timeline::states::{Cover, Point, Timeline};
 use crate::timeline::{Made, full_mode};
@@ -57,9 +57,12 @@ impl Operation<'_> {
         for stretch in (0..line.stretches().saturating_sub(1)).rev() {
             if line.changes(stretch) && steps.tell_more(line.covers(stretch)) {
                 let [from, to] = [&line.points[stretch], &line.points[stretch + 1]];
-                let parts =
-                    self.parts_of_stretch(&steps, line.covers(stretch), [from, to], made)?;
-                line.divide(stretch, &parts);
+                match self.parts_of_stretch(&steps, line.covers(stretch), [from, to], made) {
+                    Ok(parts) => line.divide(stretch, &parts),
+                    // What is damaged there costs what needs it, and nothing else.
+                    Err(error) if error.kind() == ErrorKind::Damaged => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(())
