@@ -78,6 +78,19 @@ impl ToolClass {
     }
 }
 
+/// What a tool says it writes into a file: this text instead of that one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// The file, as the agent wrote it.
+    pub path: PathBuf,
+    /// What it replaces; the whole file, if that is not said.
+    pub old: Option<String>,
+    /// What it puts there.
+    pub new: String,
+    /// Does it replace all places with the old text?
+    pub all: bool,
+}
+
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolUse {
@@ -91,6 +104,8 @@ pub struct ToolUse {
     pub command: Option<String>,
     /// The files it names, as the agent wrote them.
     pub paths: Vec<PathBuf>,
+    /// What it says it writes into them, in its order; nothing where the agent says that otherwise than others do.
+    pub writes: Vec<Writes>,
     /// Where it will run or look for relative paths, if it says so.
     pub directory: Option<PathBuf>,
     /// Does it go on in the background after it has answered?

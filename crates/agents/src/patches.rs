@@ -7,6 +7,8 @@
 
 use std::path::PathBuf;
 
+use crate::event::Writes;
+
 /// Longer names are no names.
 pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
@@ -46,6 +48,48 @@ pub fn paths(text: &str) -> Vec<PathBuf> {
 /// Is the whole text a patch for an `apply_patch` tool, rather than a command that contains one?
 pub(crate) fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with("*** Begin Patch")
+}
+
+/// What an `apply_patch` tool writes for this patch: the lines of each part of it instead of those that are there. Files that it
+/// deletes or moves are not among them.
+pub(crate) fn writes(patch: &str) -> Vec<Writes> {
+    let mut all: Vec<Writes> = Vec::new();
+    let mut file: Option<Writes> = None;
+    for line in patch.lines() {
+        if let Some(name) = block_header(line) {
+            all.extend(file.take());
+            if line.contains("Move to: ") {
+                let moved = all.pop().map(|last| last.path);
+                all.retain(|known| Some(&known.path) != moved.as_ref());
+            } else if !line.contains("Delete File: ") {
+                let old = line.contains("Update File: ").then(String::new);
+                file = Some(Writes { path: name.into(), old, new: String::new(), all: false });
+            }
+        } else if line.starts_with("@@") {
+            if let Some(part) = file.as_mut() {
+                let next = Writes { old: Some(String::new()), new: String::new(), ..part.clone() };
+                all.push(std::mem::replace(part, next));
+            }
+        } else if let Some(part) = file.as_mut().filter(|_| !line.starts_with("***")) {
+            part.add(line);
+        }
+    }
+    all.extend(file);
+    all.retain(|part| part.old.as_ref() != Some(&part.new));
+    all
+}
+
+impl Writes {
+    /// Adds a line of a patch.
+    fn add(&mut self, line: &str) {
+        let text = line.get(1..).unwrap_or(line);
+        if let Some(old) = self.old.as_mut().filter(|_| !line.starts_with('+')) {
+            old.extend([text, "\n"]);
+        }
+        if !line.starts_with('-') {
+            self.new.extend([text, "\n"]);
+        }
+    }
 }
 
 fn block_header(line: &str) -> Option<&str> {
@@ -208,6 +252,23 @@ mod tests {
                      *** Move to: dir/c.txt\n@@\n-one\n+two\n*** Delete File: /abs/old.txt\n*** End Patch\n";
         assert_eq!(names(patch), ["new.txt", "a b.txt", "dir/c.txt", "/abs/old.txt"]);
         assert!(is_patch(patch));
+    }
+
+    #[test]
+    fn what_a_block_patch_writes_is_its_parts_one_after_the_other() {
+        let patch = "*** Begin Patch\n*** Add File: new\n+a\n+b\n*** Update File: f\n@@ fn x\n one\n-two\n+2\n\n@@\n-é\n+e\n\
+                     *** Update File: old\n*** Move to: moved\n@@\n-x\n+y\n*** Delete File: gone\n*** End Patch\n";
+        let part = |path: &str, old: Option<&str>, new: &str| {
+            let old = old.map(str::to_owned);
+            Writes { path: path.into(), old, new: new.to_owned(), all: false }
+        };
+        let expected = [
+            part("new", None, "a\nb\n"),
+            part("f", Some("one\ntwo\n\n"), "one\n2\n\n"),
+            part("f", Some("é\n"), "e\n"),
+        ];
+        assert_eq!(writes(patch), expected);
+        assert_eq!(writes("*** Begin Patch\n*** Update File: f\n*** End Patch"), []);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is kept of a payload.
 //!
-//! The JSON is read as a stream and only the fields listed in `fields` are stored, cut to what they are used for.
-//! The rest, which may be a whole conversation or the contents of a file, is parsed past without being held.
+//! The JSON is read as a stream and only the fields listed in `fields` are kept, cut to what they are used for.
+//! The rest, which may be a whole conversation, is parsed past without being held.
 //! A field of the wrong type is as good as absent, and the last of two fields with the same name counts.
 
 use std::fmt;
@@ -14,8 +14,10 @@ use crate::patches;
 use crate::patches::{MAX_PATH_BYTES, MAX_PATHS_OF_CALL};
 
 pub(crate) mod fields;
+mod written;
 
 use fields::{Field, Place, Text};
+use written::Written;
 
 /// Names and ids are cut to this many bytes.
 pub const MAX_ID_BYTES: usize = 256;
@@ -61,6 +63,7 @@ pub(crate) struct Payload {
     fields: Vec<(Spot, Kept)>,
     /// How many paths are kept, in all fields together.
     paths: usize,
+    pub(crate) written: Written,
 }
 
 impl Payload {
@@ -155,6 +158,7 @@ impl Payload {
             Text::Prompt => self.add_cut(spot, value, MAX_PROMPT_BYTES),
             Text::Path => self.add_path(spot, value),
             Text::Patch => self.add_patch(spot.0, value),
+            Text::Old | Text::New | Text::Content => self.written.add(spot.0, text, value),
             Text::Command => {
                 self.add_patch(spot.0, value);
                 if !patches::is_patch(value) {
@@ -192,6 +196,9 @@ impl Payload {
     }
 
     fn add_patch(&mut self, place: Place, text: &str) {
+        if patches::is_patch(text) {
+            self.written.add(place, Text::Patch, text);
+        }
         for path in patches::paths(text) {
             // Made from text, so it is text.
             self.add_path((place, PATCHED), &path.to_string_lossy());

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::agent::Agent;
 use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
-use crate::payload::fields::{BACKGROUND, DIRECTORIES, Field, Place, TOP};
+use crate::payload::fields::{BACKGROUND, DIRECTORIES, Field, Place, REPLACES_ALL, TOP};
 use crate::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, PATCHED, Payload, Spot, cut};
 
 /// The arguments that name files.
@@ -211,12 +211,15 @@ impl Rules {
             if self.mcp_events.iter().any(is_event) { ToolClass::Mcp } else { self.class(&name) };
         let mut places = self.arguments.iter().copied();
         let place = places.find(|place| payload.has_place(place)).unwrap_or("tool_input");
+        let paths = payload.paths(place, FILES.split(' ').chain([PATCHED]));
+        let all = REPLACES_ALL.split(' ').any(|name| payload.says_yes((place, name)));
         let runs_commands = !matches!(class, ToolClass::Read | ToolClass::Edit);
         Some(ToolUse {
             class,
             call: payload.first(self.call),
             command: command(payload, place).filter(|_| runs_commands),
-            paths: payload.paths(place, FILES.split(' ').chain([PATCHED])),
+            writes: payload.written.in_files(place, &paths, all),
+            paths,
             directory: payload.paths(place, DIRECTORIES.split(' ')).into_iter().next(),
             in_background: in_background(payload, place),
             duration: self.duration(payload),

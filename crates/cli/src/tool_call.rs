@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bstr::ByteSlice;
-use herma_agents::{ToolClass, ToolUse};
+use herma_agents::{ToolClass, ToolUse, Writes};
 use herma_core::Project;
 use herma_core::steps::StepStart;
 use herma_core::types::checkpoint::Facts;
+use herma_diff::Replacement;
 use herma_shell::{Command, may_change};
 use herma_store::RelPath;
 
@@ -50,6 +51,24 @@ fn edited(project: &Project, named: &Path) -> Vec<RelPath> {
     let mut edited: Vec<RelPath> = both.filter_map(|path| project.rel_path(path).ok()).collect();
     edited.dedup();
     edited
+}
+
+/// What a tool that edits files says it wrote into those of a project.
+pub(crate) fn wrote(
+    project: &Project,
+    tool: &ToolUse,
+    base: Option<&Path>,
+) -> Vec<(RelPath, Replacement)> {
+    let into = |writes: &Writes| {
+        let Writes { path, old, new, all } = writes.clone();
+        let path = base.map_or_else(|| path.clone(), |base| base.join(&path));
+        let old = old.map(String::into_bytes);
+        let replacement = Replacement { old, new: new.into_bytes(), all };
+        let files = edited(project, &path).into_iter();
+        files.map(|file| (file, replacement.clone())).collect::<Vec<_>>()
+    };
+    let is_edit = tool.class == ToolClass::Edit;
+    tool.writes.iter().filter(|_| is_edit).flat_map(into).collect()
 }
 
 /// Is it a command that certainly only reads? Then one look, before it, is enough.

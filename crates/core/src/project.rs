@@ -56,7 +56,7 @@ use crate::save::{SaveOptions, Saved};
 use crate::steps::calls::{BegunCall, Call};
 use crate::steps::list::ListedStep;
 use crate::steps::recording::{BegunStep, EndedStep, Whose};
-use crate::steps::{CallEnd, StepChoice};
+use crate::steps::{CallEnd, Ran, StepChoice};
 use crate::timeline::compare::{Comparison, State};
 use crate::timeline::contents::NamedEntry;
 use crate::timeline::file_history::FileHistory;
@@ -410,7 +410,7 @@ impl Project {
 
     /// Saves the project after a tool call, unless nothing changed, and notes that the call has ended.
     pub fn end_step(&self, which: &WhichStep, progress: &dyn Progress) -> Result<EndedStep> {
-        self.locked(progress)?.end_step(which, None)
+        self.locked(progress)?.end_step(which, &Ran::default())
     }
 
     /// Notes what an agent says of the end of a tool call, and saves the project if the tool may have changed it.

@@ -22,6 +22,7 @@ pub mod merge;
 mod oracle;
 pub mod patch;
 pub mod renames;
+mod replaced;
 pub mod stat;
 mod store_side;
 #[cfg(any(test, feature = "testing"))]
@@ -37,6 +38,7 @@ pub use lines::{PatchLine, PatchLineKind};
 pub use patch::PatchOptions;
 pub use patch::quote::quote;
 pub use renames::{Detected, RenameOptions};
+pub use replaced::{Replacement, follows};
 pub use stat::{Budget, FileStat, Stats};
 pub use store_side::{Pending, StoreSide};
 pub use trees::{compare, entry_at};

@@ -1,7 +1,7 @@
 //! The fields that are kept of a payload, of all agents together: which agent it is shows only at the end. Here are
 //! those that several agents have; the file of each agent has its own.
 //!
-//! Everything else is skipped while it is read. Contents of files are not kept.
+//! Everything else is skipped while it is read. What a tool writes is kept until the call has been noted, and never stored.
 
 /// An object of a payload that fields are taken from, by its path.
 pub(crate) type Place = &'static str;
@@ -22,8 +22,14 @@ pub(crate) enum Text {
     Path,
     /// A command line, perhaps with a patch in it.
     Command,
-    /// A patch, of which only the names of its files are kept.
+    /// A patch.
     Patch,
+    /// What is to be replaced in a file.
+    Old,
+    /// What takes its place.
+    New,
+    /// What a file is to hold.
+    Content,
 }
 
 /// Fields that are kept, all in the same way.
@@ -65,6 +71,14 @@ const fn patch(keys: &'static str) -> Field {
     field(Text::Patch, keys)
 }
 
+const fn old(keys: &'static str) -> Field {
+    field(Text::Old, keys)
+}
+
+const fn new(keys: &'static str) -> Field {
+    field(Text::New, keys)
+}
+
 /// An object with a place of its own.
 pub(crate) const fn object(key: &'static str, place: Place, fields: &'static [Field]) -> Field {
     Field { keys: key, text: Text::Value, inside: Some((Some(place), fields)) }
@@ -89,7 +103,7 @@ impl Field {
 
 /// The arguments of a tool call, whoever's tool it is. Agents differ in which of these they use, not in what
 /// they mean by them.
-pub(crate) static ARGUMENTS: [Field; 9] = [
+pub(crate) static ARGUMENTS: [Field; 13] = [
     path(
         "file_path filePath path notebook_path absolute_path target_file target_notebook file old_path \
          new_path file_paths",
@@ -102,7 +116,17 @@ pub(crate) static ARGUMENTS: [Field; 9] = [
     value(BACKGROUND),
     id("mode"),
     patch("patch patchText input"),
+    old(OLD),
+    new(NEW),
+    field(Text::Content, "content contents file_text"),
+    value(REPLACES_ALL),
 ];
+
+const OLD: &str = "old_string oldString old_str oldText old_text";
+const NEW: &str = "new_string newString new_str newText new_text";
+
+/// The arguments that replace a text wherever it is.
+pub(crate) const REPLACES_ALL: &str = "replace_all replaceAll";
 
 /// The arguments that say where a tool works.
 pub(crate) const DIRECTORIES: &str =
@@ -123,7 +147,7 @@ impl Field {
 }
 
 /// A file in a list of them.
-pub(crate) static EDITED: [Field; 1] = [path("file_path filePath path")];
+pub(crate) static EDITED: [Field; 3] = [path("file_path filePath path"), old(OLD), new(NEW)];
 
 /// A command in a list of them.
 static COMMANDS: [Field; 1] = [command("command")];

@@ -103,6 +103,9 @@ pub(crate) fn line(event: &Event) -> String {
         add("call", tool.call.clone());
         add("command", tool.command.as_ref().map(|command| format!("{command:?}")));
         add("paths", paths(&tool.paths));
+        let written = tool.writes.iter().map(|w| format!("{:?} -> {:?}", w.old, w.new));
+        let written: Vec<String> = written.collect();
+        add("writes", (!written.is_empty()).then(|| written.join(", ")));
         add("in", tool.directory.as_ref().map(path));
         add("background", tool.in_background.then(|| "yes".to_owned()));
         add("ran", tool.duration.map(|duration| format!("{duration:?}")));

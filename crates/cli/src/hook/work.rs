@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use herma_agents::{Agent, Event, EventKind, Reply, ToolClass, ToolUse};
 use herma_core::engine::NoProgress;
-use herma_core::steps::{CallEnd, Step, StepStart};
+use herma_core::steps::{CallEnd, Ran, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_fs::process::file_clock;
@@ -17,7 +17,7 @@ use crate::command_env::{CommandEnv, CommandError};
 use crate::commands::agents::slash::answer_prompt;
 use crate::render::notice::notice_text;
 use crate::terminal::{escape, shown};
-use crate::tool_call::{MAX_HOOK_START, only_reads, start_of};
+use crate::tool_call::{MAX_HOOK_START, only_reads, start_of, wrote};
 use crate::transcript;
 
 /// Agents that read each other's configuration tell the same thing twice within so many seconds.
@@ -358,7 +358,9 @@ fn end_call(
     } else if only_reads(tool) {
         CallEnd::OnlyRead
     } else {
-        CallEnd::Ran { since: tool.duration.and_then(|took| began(call, took)) }
+        let since = tool.duration.and_then(|took| began(call, took));
+        let base = tool.directory.as_deref().or(call.event.directory.as_deref());
+        CallEnd::Ran(Ran { since, wrote: wrote(project, tool, base) })
     };
     match project.end_call(&which, answer, &NoProgress) {
         Ok(ended) => {

@@ -17,7 +17,7 @@ pub(crate) mod recording;
 mod share;
 
 pub use choose::{StepChoice, TurnChoice};
-pub use share::CallEnd;
+pub use share::{CallEnd, Ran};
 
 pub use crate::records::step::marks::Turn;
 pub use crate::records::step::{

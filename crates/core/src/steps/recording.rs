@@ -26,7 +26,7 @@ use crate::records::undo::{Move, UndoRecord};
 use crate::restore::arrival::Arrived;
 use crate::save::publish::Way;
 use crate::save::{SaveOptions, Saved};
-use crate::steps::share::CallEnd;
+use crate::steps::share::{CallEnd, Ran};
 use crate::types::asked::WhichStep;
 use crate::types::checkpoint::{Checkpoint, Facts, Origin};
 
@@ -113,7 +113,7 @@ impl Operation<'_> {
 
     pub(crate) fn end_call(&self, which: &WhichStep, end: CallEnd) -> Result<EndedStep> {
         match end {
-            CallEnd::Ran { since } => self.end_step(which, since),
+            CallEnd::Ran(ran) => self.end_step(which, &ran),
             CallEnd::OnlyRead => self.end_step_unchanged(which),
             CallEnd::GoesOn => self.leave_in_background(which),
         }
@@ -121,14 +121,14 @@ impl Operation<'_> {
 
     /// Ends a step in what is there now, though it goes on.
     fn leave_in_background(&self, which: &WhichStep) -> Result<EndedStep> {
-        let mut ended = self.end_step(which, None)?;
+        let mut ended = self.end_step(which, &Ran::default())?;
         ended.step.background = Some(Background::Running);
         self.amend(ended.step.handle, |step| step.background = Some(Background::Running))?;
         Ok(ended)
     }
 
-    /// Ends a step in what is there now. The tool ran since then, if that is known.
-    pub(crate) fn end_step(&self, which: &WhichStep, since: Option<i64>) -> Result<EndedStep> {
+    /// Ends a step in what is there now.
+    pub(crate) fn end_step(&self, which: &WhichStep, ran: &Ran) -> Result<EndedStep> {
         let state = self.state_dir()?;
         let mut log = StepLog::open(&state)?;
         let mut step = find_open(&log, which)?;
@@ -153,11 +153,14 @@ impl Operation<'_> {
         let is_other = after.id != step.before.checkpoint;
         let before = is_other.then(|| self.state_of_checkpoint(&step.before.checkpoint)).flatten();
         let is_changed = is_other && before != Some((after.tree, after.modes));
-        if let Some((before, _)) = before.filter(|_| is_changed) {
-            self.note_share(&mut step, [before, after.tree], since)?;
-        }
-        step.outside = self.outside_of(&step, &saved.receipt.summary, is_changed)?;
-        if is_changed || !step.outside.is_empty() {
+        let is_its = match before {
+            Some((before, _)) if is_changed => {
+                self.note_share(&mut step, [before, after.tree], ran)?
+            }
+            _ => is_changed,
+        };
+        step.outside = self.outside_of(&step, &saved.receipt.summary, is_its)?;
+        if is_its || !step.outside.is_empty() {
             saved = self.as_own(saved, &options)?;
             step.number = Some(saved.checkpoint.number);
         } else {
@@ -166,7 +169,12 @@ impl Operation<'_> {
         self.note_look(&state, &look, &saved.checkpoint)?;
         let Checkpoint { id: checkpoint, place, .. } = saved.checkpoint;
         let moment = Moment { checkpoint, place, next_step: log.next_handle() };
-        let end = if is_changed { StepEnd::Changed(moment) } else { StepEnd::Unchanged(moment) };
+        let end = match is_its {
+            true => StepEnd::Changed(moment),
+            // All that changed others did.
+            false if is_changed => at_its_beginning(&step),
+            false => StepEnd::Unchanged(moment),
+        };
         let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: Some(saved) })
     }
@@ -190,7 +198,7 @@ impl Operation<'_> {
     fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         let step = find_open(&log, which)?;
-        let end = StepEnd::Unchanged(Moment { next_step: step.handle + 1, ..step.before });
+        let end = at_its_beginning(&step);
         let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: None })
     }
@@ -618,4 +626,9 @@ fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step> {
 /// Was it only inferred that a step was over?
 fn is_inferred(step: &Step) -> bool {
     step.inferred || matches!(step.end, StepEnd::Unknown(_))
+}
+
+/// The end of a step that changed nothing, and was over for all that anybody else did.
+fn at_its_beginning(step: &Step) -> StepEnd {
+    StepEnd::Unchanged(Moment { next_step: step.handle + 1, ..step.before })
 }

@@ -178,7 +178,7 @@ fn choose(story: &Story, choice: &StepChoice) -> Result<BTreeSet<i64>> {
 }
 
 /// Steps that changed something, of which a checkpoint is gone and nothing can be told any more.
-fn forgotten(story: &Story, chosen: &BTreeSet<i64>) -> Vec<StepId> {
+pub(crate) fn forgotten(story: &Story, chosen: &BTreeSet<i64>) -> Vec<StepId> {
     let is_kept = |id: ObjectId| story.checkpoints.iter().any(|c| c.id == id);
     let is_forgotten = |step: &&Step| match step.end {
         StepEnd::Changed(after) | StepEnd::Unknown(after) => {

@@ -38,6 +38,11 @@ impl Steps<'_> {
             step.may_have_changed(path).then_some(Cover { certain, ..*cover })
         };
         let mut authors: Vec<Cover> = covers.iter().filter_map(of).collect();
+        let is_sure =
+            |cover: &Cover| self.0.get(&cover.step).is_some_and(|s| s.surely_changed(path));
+        if authors.iter().any(is_sure) {
+            authors.retain(is_sure);
+        }
         // What a tool says it edits is not taken for the work of a command that goes on beside it.
         let edits = |cover: &Cover| {
             !cover.beside && self.0.get(&cover.step).is_some_and(|s| s.start.edits.is_some())

@@ -113,6 +113,8 @@ impl Timeline {
         let begins_at = self.last_until(begin);
         let first = begins_at.unwrap_or(0);
         let begin_known = begins_at.is_some_and(|at| self.is_at(at, &step.before));
+        // One that nobody ended may have been over at any time since.
+        let is_told = step.after().is_some();
         let (last, end_known) = match &step.end {
             StepEnd::Open => (self.given_up(step), false),
             StepEnd::Unknown(moment) => (self.first_after(end_order(moment)), false),
@@ -124,7 +126,8 @@ impl Timeline {
             }
         };
         for stretch in first..last.min(self.covers.len()) {
-            let certain = (stretch > first || begin_known) && (stretch + 1 < last || end_known);
+            let certain =
+                is_told && (stretch > first || begin_known) && (stretch + 1 < last || end_known);
             self.covers[stretch].push(Cover::of(step, certain));
         }
         let goes_on = match &step.background {

@@ -18,13 +18,14 @@ use herma_worktree::present::Present;
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, OutsideOfStep, Step, StepEnd, StepId, Undid, UndoneAs};
+use crate::records::step::{Doubt, OutsideOfStep, Step, StepId, Undid, UndoneAs};
 use crate::records::undo::Move;
 use crate::restore::plan::requested;
 use crate::restore::run::{Task, before};
 use crate::restore::{Requested, Then};
 use crate::save::{Draft, vouches_for_absence};
 use crate::timeline::partition::Sorted;
+use crate::timeline::session_changes::forgotten;
 use crate::timeline::{Ground, Story};
 use crate::types::asked::RestoreOptions;
 use crate::types::checkpoint::{Checkpoint, Origin};
@@ -288,18 +289,15 @@ impl Operation<'_> {
                 told.line.point_of(since)
             }
             None if chosen.is_empty() => return Err(Error::NoSteps),
-            None => match told.line.first_stretch(&chosen) {
-                Some(first) => Some(first),
-                None if told
-                    .steps
-                    .iter()
-                    .all(|step| !chosen.contains(&step.handle) || is_idle(step)) =>
-                {
-                    return Ok(plan);
+            None => {
+                let first = told.line.first_stretch(&chosen);
+                if first.is_none() {
+                    let forgotten = forgotten(told, &chosen);
+                    let is_known = forgotten.is_empty();
+                    return if is_known { Ok(plan) } else { Err(Error::StepsForgotten(forgotten)) };
                 }
-                // What they did is forgotten.
-                None => return Err(Error::StepsForgotten(told.ids(&chosen))),
-            },
+                first
+            }
         };
         let sorted = first.map(|first| Sorted::new(told, &chosen, first));
         if let Some(since) = &asked.since {
@@ -434,10 +432,6 @@ fn is_before(steps: &[Step], id: &ObjectId, other: &Checkpoint) -> bool {
     let moments = steps.iter().flat_map(|step| [Some(&step.before), step.end.moment()]);
     let mut named = moments.flatten().filter(|moment| moment.checkpoint == *id);
     named.all(|moment| moment.place < other.place)
-}
-
-fn is_idle(step: &Step) -> bool {
-    matches!(step.end, StepEnd::Unchanged(_))
 }
 
 fn doubts_of(told: &Story, steps: &BTreeSet<i64>) -> Vec<(StepId, Doubt)> {

@@ -1,9 +1,10 @@
 //! Whose a change is, where more is known than who was under way: what a tool edits, when it began, and that it must be over.
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{CallEnd, Step, StepChoice, StepEnd, StepId, StepStart};
+use herma_core::steps::{CallEnd, Ran, Step, StepChoice, StepEnd, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, WhichStep};
+use herma_diff::Replacement;
 use herma_fs::process::{BootMoment, TempName, file_clock};
 
 use super::authorship::rel;
@@ -38,7 +39,7 @@ impl TestProject {
     }
 
     fn answers(&self, call: &str) -> String {
-        self.answers_with(call, CallEnd::Ran { since: None }).id().to_string()
+        self.answers_with(call, CallEnd::Ran(Ran::default())).id().to_string()
     }
 
     fn answers_with(&self, call: &str, answer: CallEnd) -> Step {
@@ -123,6 +124,51 @@ fn two_edits_at_once_have_each_what_it_names() {
     p.expect("b", &[("two\n", &two)]);
     p.undo_steps(&of_steps(&[number(&one)]));
     assert_eq!((p.read("a"), p.read("b")), ("a\n".into(), "two\n".into()));
+}
+
+#[test]
+fn an_edit_that_left_what_it_said_is_its_own_whoever_was_at_work() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    p.write("b", "b\n");
+    p.save("before");
+    let says = |path: &str, old: &str, new: &str| {
+        let replacement = Replacement { old: Some(old.into()), new: new.into(), all: false };
+        CallEnd::Ran(Ran { wrote: vec![(rel(path), replacement)], ..Ran::default() })
+    };
+    p.edits("1", &["a"]);
+    p.edits("2", &["b"]);
+    p.runs("command");
+    p.write("a", "a\none\n");
+    p.write("b", "b\ntwo\nby the command\n");
+    let one = p.answers_with("1", says("a", "a\n", "a\none\n")).id().to_string();
+    let two = p.answers_with("2", says("b", "b\n", "b\ntwo\n")).id().to_string();
+    let command = p.answers("command");
+    p.expect("a", &[("a\n", "-"), ("one\n", &one)]);
+    let either = format!("?[{two}, {command}]");
+    p.expect("b", &[("b\n", "-"), ("two\n", &either), ("by the command\n", &either)]);
+    p.undo_steps(&of_steps(&[number(&one)]));
+    assert_eq!((p.read("a"), p.read("b")), ("a\n".into(), "b\ntwo\nby the command\n".into()));
+}
+
+#[test]
+fn a_step_beside_which_only_others_changed_something_changed_nothing() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    p.save("before");
+    p.edits("elsewhere", &["nested/f"]);
+    p.write("a", "person\n");
+    let step = p.answers_with("elsewhere", CallEnd::Ran(Ran::default()));
+    assert!(step.is_idle() && step.number.is_none());
+    p.expect("a", &[("person\n", "hand")]);
+    p.edits("lost", &["b"]);
+    p.write("a", "person\nagain\n");
+    p.save("later");
+    p.expect("a", &[("person\n", "hand"), ("again\n", "hand")]);
+    p.goes_on_with("next");
+    let undone = p.undo_steps(&of_steps(&[p.called_by("lost").id()]));
+    assert_eq!(undone.plan.steps, [], "there is nothing of it");
+    assert_eq!(p.read("a"), "person\nagain\n");
 }
 
 #[test]
@@ -227,7 +273,10 @@ fn what_changed_before_a_tool_began_a_person_did() {
     }
     p.write("tool", "tool\n");
     p.remove("e/gone");
-    let step = p.answers_with("1", CallEnd::Ran { since: Some(since) }).id().to_string();
+    let step = p
+        .answers_with("1", CallEnd::Ran(Ran { since: Some(since), ..Ran::default() }))
+        .id()
+        .to_string();
     p.expect("edited", &[("person\n", "hand")]);
     p.expect("tool", &[("tool\n", &step)]);
     let plan = p.undo_steps(&of_steps(&[number(&step)])).plan;

@@ -210,6 +210,9 @@ pub struct Step {
     /// What changed while it was under way without anybody being able to tell whether it did that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unclear: Vec<RelPath>,
+    /// What changed while it was under way and is certainly its doing, whoever else was under way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) surely: Vec<RelPath>,
     /// Does it go on in the background though it was answered, or until when did it?
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) background: Option<Background>,
@@ -404,6 +407,11 @@ impl Step {
     /// Is it unclear whether this is its doing?
     pub(crate) fn is_unclear(&self, path: &RelPath) -> bool {
         is_within(path, &self.unclear)
+    }
+
+    /// Is this certainly its doing?
+    pub(crate) fn surely_changed(&self, path: &RelPath) -> bool {
+        self.surely.contains(path)
     }
 
     /// Is all that changed while it was under way its own, if nobody else was?

@@ -142,6 +142,7 @@ pub(crate) mod tests {
             owner: Some("tmp-0-0-0-0-0".into()),
             not_its: vec![RelPath::new("by/hand").unwrap()],
             unclear: vec![RelPath::root()],
+            surely: vec![RelPath::new("edited").unwrap()],
             inferred: true,
             background: Some(Background::Until(moment(9))),
             late: true,

@@ -87,6 +87,7 @@ impl KnownCall {
             call: Some(id.to_owned()),
             command: None,
             paths: Vec::new(),
+            writes: Vec::new(),
             directory: None,
             in_background: false,
             duration: None,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use herma_agents::ToolUse;
 use herma_core::engine::NoProgress;
-use herma_core::steps::{CallEnd, Step, StepId, StepKind, StepStart};
+use herma_core::steps::{CallEnd, Ran, Step, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, WhichStep};
 use herma_fs::process::{BootMoment, TempName, file_clock};
@@ -187,7 +187,7 @@ impl<'e> Recorder<'e> {
         } else if only_reads(tool) {
             CallEnd::OnlyRead
         } else {
-            CallEnd::Ran { since: Some(since) }
+            CallEnd::Ran(Ran { since: Some(since), ..Ran::default() })
         };
         match project.end_call(&WhichStep::Id(StepId::Handle(handle)), answer, &NoProgress) {
             Ok(ended) => ended.saved.iter().for_each(|saved| self.env.clean_if_due(saved)),
