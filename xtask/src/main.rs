@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `picture`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
+//! The project's own chores: `cargo xtask agents`, `demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `picture`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
 //! `layout`.
 
 mod bench;
@@ -16,8 +16,8 @@ mod mutants;
 mod picture;
 mod power;
 mod python;
+mod random_days;
 mod release;
-mod rules;
 mod skips;
 mod test_names;
 mod workspace;
@@ -112,6 +112,10 @@ Usage: cargo xtask <COMMAND>
                             inside steps: undo leads back, or names what it leaves
       --cases N             So many days [default: 1000]
       --case N              Only this one
+  agents [OPTIONS]          Random days on which four agents work at once, in a repository, two worktrees and a nested repository:
+                            no line has a wrong author, and undoing a step changes nothing of another
+      --cases N             So many days [default: 200]
+      --case N              Only this one
   huge [OPTIONS]            Projects beyond all measure: time and memory of saves and restores, below a limit
       --files N             Files of the largest tree [default: 1000000]
       --sparse-gib N        Size of the sparse file [default: 20]
@@ -139,7 +143,8 @@ fn main() -> ExitCode {
         Some("python") => python::check(rest),
         Some("layout") => house::layout::run(rest),
         Some("release") => release::run(rest),
-        Some("rules") => rules::run(rest),
+        Some("rules") => random_days::run(&random_days::RULES, rest),
+        Some("agents") => random_days::run(&random_days::AGENTS, rest),
         Some("size") => house::size::run(rest),
         Some("skips") => skips::run(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),

@@ -22,6 +22,7 @@ mod cli {
     mod install_obstacles;
     mod lost_packs;
     mod maintenance;
+    mod many_agents;
     mod mcp;
     mod mcp_agents;
     mod mcp_client;

@@ -11,7 +11,7 @@ use herma_testkit::{TestEnv, WorkDir};
 
 use super::{json, test_env};
 
-struct Fixed;
+pub(super) struct Fixed;
 
 impl Clock for Fixed {
     fn now(&self) -> Timestamp {
