@@ -73,6 +73,11 @@ impl Driver for Codex {
             Action::Edit { path, old, new } => {
                 Some(patch(format!("*** Update File: {path}\n@@\n-{old}\n+{new}\n")))
             }
+            // It answers before the command has ended.
+            Action::Background { command } => {
+                let arguments = json!({"cmd": command, "yield_time_ms": 250});
+                Some(Call::tool("exec_command", arguments))
+            }
             Action::Shell { command } => Some(Call::tool("exec_command", json!({"cmd": command}))),
         }
     }

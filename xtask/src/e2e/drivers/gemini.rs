@@ -25,8 +25,8 @@ impl Driver for Gemini {
             "privacy": {"usageStatisticsEnabled": false},
         });
         sandbox.write_json(".gemini/settings.json", &settings)?;
-        let workspace = sandbox.workspace().to_string_lossy().into_owned();
-        let trusted = json!({workspace: "TRUST_FOLDER"});
+        let projects = sandbox.directory().to_string_lossy().into_owned();
+        let trusted = json!({projects: "TRUST_FOLDER"});
         sandbox.write_json(".gemini/trustedFolders.json", &trusted)
     }
 
@@ -69,6 +69,10 @@ impl Driver for Gemini {
             Action::Shell { command } => Call::tool(
                 "run_shell_command",
                 json!({"command": command, "description": "as the script says"}),
+            ),
+            Action::Background { command } => Call::tool(
+                "run_shell_command",
+                json!({"command": command, "description": "as the script says", "is_background": true}),
             ),
             Action::Delegate { .. } => return None,
         })

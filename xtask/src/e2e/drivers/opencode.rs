@@ -77,6 +77,7 @@ impl Driver for OpenCode {
             Action::Shell { command } => {
                 Call::tool("bash", json!({"command": command, "description": "as the script says"}))
             }
+            Action::Background { .. } => return None,
             Action::Delegate { prompt } => Call::tool(
                 "task",
                 json!({
