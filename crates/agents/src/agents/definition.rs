@@ -24,9 +24,9 @@ pub(super) struct Definition {
     pub(super) commands: Option<CommandFiles>,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
-    /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it is
-    /// over? Said only where it was seen.
-    pub(super) runs_in_turn: bool,
+    /// Of the calls of one conversation that edit files or run commands, after which is the next one announced only when it
+    /// is over? Said only where it was seen.
+    pub(super) in_turn: InTurn,
     /// What is there if the user has it: mostly its directory of settings.
     pub(super) sign: fn(&Places) -> PathBuf,
     /// The variables by which users move it.
@@ -43,6 +43,14 @@ pub(super) struct Definition {
     pub(super) project_settings: &'static [&'static str],
     /// What else its files say about our hooks.
     pub(super) judge: fn(&Question<'_>, &dyn Files) -> Verdict,
+}
+
+/// After which calls the next one has to wait to be announced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InTurn {
+    Nothing,
+    Edits,
+    Everything,
 }
 
 impl Definition {
@@ -65,7 +73,7 @@ impl Definition {
         replies: None,
         commands: None,
         tells_ends: true,
-        runs_in_turn: false,
+        in_turn: InTurn::Nothing,
         sign: |places| places.home.clone(),
         place_variables: &[],
         targets: |_, _| Ok(Vec::new()),

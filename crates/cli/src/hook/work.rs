@@ -304,7 +304,7 @@ fn is_over(event: &Event, step: &Step, answered: bool) -> bool {
         && step.start.sub_agent == event.sub_agent;
     let tool = facts.tool.as_deref().unwrap_or_default();
     let lets_work = event.agent.class_of(tool) == ToolClass::Agent;
-    is_same && event.session.is_some() && !lets_work && (answered || event.agent.runs_in_turn())
+    is_same && event.session.is_some() && !lets_work && (answered || event.agent.runs_in_turn(tool))
 }
 
 /// Is this open step the one in which an agent lets this one work?

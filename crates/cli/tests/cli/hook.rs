@@ -517,6 +517,29 @@ fn a_refused_call_takes_nothing_from_the_steps_after_it() {
     assert_eq!(left, [true, false, false]);
 }
 
+/// Codex tells of no end of a patch that fails, and applies no two patches at once.
+#[test]
+fn a_patch_that_fails_takes_nothing_from_the_one_after_it() {
+    let env = test_env();
+    let project = repository(&env);
+    project.write("a.txt", "one\n");
+    let agent = Agent { project: &project, host: "codex" };
+    let event = |name: &str, call: &str| {
+        let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\n";
+        let tool = json!({"turn_id": "t-1", "model": "m", "tool_name": "apply_patch",
+            "tool_input": {"command": patch}, "tool_use_id": call});
+        agent.event(name, &tool);
+    };
+    event("PreToolUse", "1");
+    event("PreToolUse", "2");
+    project.write("a.txt", "two\n");
+    event("PostToolUse", "2");
+    let step = &steps(&project)[0];
+    assert_eq!(step["overlaps"], json!([]), "{step}");
+    project.run(["undo", &step["number"].to_string()]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+}
+
 #[test]
 fn what_a_call_changes_outside_the_project_is_said() {
     let env = test_env();
