@@ -6,6 +6,7 @@ use herma_testkit::Tree;
 
 use super::{Aftermath, play};
 use crate::Result;
+use crate::e2e::LIMIT;
 use crate::e2e::check::with_saved_only;
 use crate::e2e::drivers::Driver;
 use crate::e2e::project::{self, put};
@@ -44,6 +45,8 @@ pub fn worktrees(setting: &Setting, driver: &'static dyn Driver) -> Result<Optio
     stage.second = Some(second.clone());
     let start = project::read(&second);
     let [first_done, second_done] = [&stage.start, &start].map(|tree| with_side(edited(tree)));
+    // Some agents cannot be started twice at once for the first time.
+    stage.play(&[], 1, LIMIT, |_| Ok(()))?;
     play(&stage, &[scene(), scene()], 2)?;
     let mut problems = Vec::new();
     let mut after = Aftermath::of(&stage);

@@ -84,10 +84,13 @@ pub fn background(setting: &Setting, driver: &'static dyn Driver) -> Result<Opti
 
 /// An edit in a directory that is no project.
 pub fn elsewhere(setting: &Setting, driver: &'static dyn Driver) -> Result<Option<Vec<String>>> {
+    let outside = Action::Create { path: "../elsewhere/out.txt", text: "out\n" };
+    if driver.call(&outside, Path::new("/home")).is_none() {
+        return Ok(None);
+    }
     let stage = Stage::set_up(setting, driver, "elsewhere")?;
     let directory = stage.sandbox.directory().join("elsewhere");
     std::fs::create_dir(&directory)?;
-    let outside = Action::Create { path: "../elsewhere/out.txt", text: "out\n" };
     play(&stage, &[vec![vec![CREATE], vec![outside], vec![LOOK], vec![EDIT]]], 1)?;
     let is_there = || directory.join("out.txt").exists();
     if !is_there() {

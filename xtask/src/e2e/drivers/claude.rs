@@ -11,7 +11,7 @@ const KEY: &str = "sk-ant-fake";
 fn claude(sandbox: &Sandbox, model: &str) -> Command {
     let mut command = sandbox.agent(&agents::CLAUDE);
     command
-        .args(["--permission-mode", "acceptEdits", "--model", "claude-sonnet-4-5"])
+        .args(["--model", "claude-sonnet-4-5"])
         .env("ANTHROPIC_BASE_URL", model)
         .env("ANTHROPIC_API_KEY", KEY)
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
@@ -56,7 +56,7 @@ impl Driver for Claude {
         });
         sandbox.write_json(".claude.json", &seen)?;
         let mut command = claude(sandbox, model);
-        command.arg(prompt);
+        command.args([prompt, "--allowedTools", "Write,Edit,Read"]);
         let (allow, refuse, refused) = ("1", "\u{1b}", "Interrupted");
         Ok(Some(Dialog { command, question: "proceed?", allow, refuse, refused }))
     }

@@ -55,6 +55,8 @@ impl Driver for Gemini {
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         let at = |path| absolute(workspace, path);
         Some(match action {
+            // It writes nothing outside its workspace.
+            Action::Create { path, .. } if path.starts_with("../") => return None,
             Action::Create { path, text } => {
                 Call::tool("write_file", json!({"file_path": at(path), "content": text}))
             }

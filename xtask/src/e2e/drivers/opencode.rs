@@ -18,7 +18,9 @@ pub fn settings(model: &str) -> Value {
             "options": {"baseURL": format!("{model}/v1"), "apiKey": "x"},
             "models": {"fake-model": fake},
         }},
-        "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
+        "permission": {
+            "edit": "allow", "bash": "allow", "webfetch": "deny", "external_directory": "allow",
+        },
     })
 }
 
