@@ -23,7 +23,7 @@ use refused::Reply;
 /// A bad day: what is not as it should be after it, or `None` if the agent cannot have it.
 type Day = fn(&Setting, &'static dyn Driver) -> Result<Option<Vec<String>>>;
 
-const ALL: [(&str, Day); 12] = [
+const ALL: [(&str, Day); 13] = [
     ("failed-edit", trouble::failed_edit),
     ("failed-command", trouble::failed_command),
     ("INT", |setting, driver| interrupted::run(setting, driver, Signal::SIGINT)),
@@ -32,6 +32,7 @@ const ALL: [(&str, Day); 12] = [
     ("KILL", |setting, driver| interrupted::run(setting, driver, Signal::SIGKILL)),
     ("refused", |setting, driver| refused::run(setting, driver, Reply::Refuse)),
     ("allowed", |setting, driver| refused::run(setting, driver, Reply::Allow)),
+    ("stopped", |setting, driver| refused::run(setting, driver, Reply::Stop)),
     ("sub-agent", together::sub_agent),
     ("worktrees", together::worktrees),
     ("background", trouble::background),

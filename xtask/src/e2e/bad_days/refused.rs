@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use herma_testkit::Tree;
 use herma_testkit::terminal::Terminal;
 
 use super::Aftermath;
@@ -18,6 +19,25 @@ use crate::e2e::stage::{Setting, Stage};
 pub enum Reply {
     Allow,
     Refuse,
+    /// Yes, and then the agent is told to stop, while the command runs.
+    Stop,
+}
+
+impl Reply {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allowed",
+            Self::Refuse => "refused",
+            Self::Stop => "stopped",
+        }
+    }
+
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Stop => "rm removed.txt && echo side > side.txt; sleep 30",
+            _ => "rm removed.txt && echo side > side.txt",
+        }
+    }
 }
 
 /// What is edited by hand while the agent asks.
@@ -33,10 +53,9 @@ pub fn run(
     driver: &'static dyn Driver,
     reply: Reply,
 ) -> Result<Option<Vec<String>>> {
-    let name = if reply == Reply::Allow { "allowed" } else { "refused" };
-    let stage = Stage::set_up(setting, driver, name)?;
+    let stage = Stage::set_up(setting, driver, reply.word())?;
     let create = Action::Create { path: "new.txt", text: "created\n" };
-    let command = "rm removed.txt && echo side > side.txt".to_owned();
+    let command = reply.command().to_owned();
     let talk = stage.converse(&[vec![vec![create], vec![Action::Shell { command }]]])?;
     let Some(dialog) = talk.dialog(&prompt_of(1))? else {
         return Ok(None);
@@ -44,37 +63,58 @@ pub fn run(
     stage.install_herma()?;
     let mut terminal = Terminal::start_on_screen(dialog.command);
     shows(&mut terminal, dialog.question)?;
-    fs::write(stage.sandbox.workspace().join(BY_HAND), "by hand\n")?;
-    std::thread::sleep(TIME_TO_ANSWER);
     let mut by_hand = stage.start.clone();
-    put(&mut by_hand, BY_HAND, "by hand\n");
-    let mut done = by_hand.clone();
-    put(&mut done, "new.txt", "created\n");
+    // What a call did that was stopped is all that changed until somebody looks.
+    if reply != Reply::Stop {
+        fs::write(stage.sandbox.workspace().join(BY_HAND), "by hand\n")?;
+        put(&mut by_hand, BY_HAND, "by hand\n");
+        std::thread::sleep(TIME_TO_ANSWER);
+    }
+    let mut created = by_hand.clone();
+    put(&mut created, "new.txt", "created\n");
+    let mut ran = created.clone();
+    ran.remove(b"removed.txt");
+    put(&mut ran, "side.txt", "side\n");
     let mut after = Aftermath::of(&stage);
-    if reply == Reply::Refuse {
-        terminal.press(dialog.refuse);
-        shows(&mut terminal, dialog.refused)?;
-        stage.sandbox.wait_for_herma();
-        after.expect("after the answer", &done);
-        let number = after.step("new.txt")?["number"].to_string();
-        after.undo(&[&number], &by_hand);
-        let own = after.ask(&["steps"])?["steps"][0]["number"].to_string();
-        after.undo(&[&own], &done);
-        // No hook tells of the answer: for all that is known, it still asks.
-        after.undo(&["--running"], &by_hand);
-    } else {
-        terminal.press(dialog.allow);
-        shows(&mut terminal, "done.")?;
-        let home = stage.sandbox.home();
-        eventually(|| Heard::read(&home).has("turn-end"));
-        stage.sandbox.wait_for_herma();
-        let before = done.clone();
-        done.remove(b"removed.txt");
-        put(&mut done, "side.txt", "side\n");
-        after.expect("after the answer", &done);
-        after.undo_step_and_prompt("side.txt", &before, &by_hand)?;
+    let is_there = || stage.sandbox.workspace().join("side.txt").exists();
+    match reply {
+        Reply::Refuse => {
+            terminal.press(dialog.refuse);
+            shows(&mut terminal, dialog.refused)?;
+            undo_unended(&mut after, &created, &by_hand)?;
+        }
+        Reply::Stop => {
+            terminal.press(dialog.allow);
+            eventually(is_there);
+            terminal.press(dialog.refuse);
+            shows(&mut terminal, dialog.refused)?;
+            undo_unended(&mut after, &ran, &by_hand)?;
+        }
+        Reply::Allow => {
+            terminal.press(dialog.allow);
+            shows(&mut terminal, "done.")?;
+            let home = stage.sandbox.home();
+            eventually(|| Heard::read(&home).has("turn-end"));
+            stage.sandbox.wait_for_herma();
+            after.expect("after the answer", &ran);
+            after.undo_step_and_prompt("side.txt", &created, &by_hand)?;
+        }
     }
     Ok(Some(after.problems))
+}
+
+/// Undoes a prompt whose end no hook tells: for all that is known, its last call is under way.
+fn undo_unended(after: &mut Aftermath<'_>, done: &Tree, by_hand: &Tree) -> Result<()> {
+    after.stage.sandbox.wait_for_herma();
+    after.expect("after the answer", done);
+    let number = after.step("new.txt")?["number"].to_string();
+    let mut without_step = done.clone();
+    without_step.remove(b"new.txt");
+    after.undo(&[&number], &without_step);
+    let own = after.ask(&["steps"])?["steps"][0]["number"].to_string();
+    after.undo(&[&own], done);
+    after.undo(&["--running"], by_hand);
+    Ok(())
 }
 
 fn shows(terminal: &mut Terminal, text: &str) -> Result<()> {
