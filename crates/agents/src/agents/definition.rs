@@ -27,6 +27,8 @@ pub(super) struct Definition {
     /// Of the calls of one conversation that edit files or run commands, after which is the next one announced only when it
     /// is over? Said only where it was seen.
     pub(super) in_turn: InTurn,
+    /// Do its sub-agents have sessions of their own, in the same process, that do not name their parent?
+    pub(super) has_nameless_sub_agents: bool,
     /// What is there if the user has it: mostly its directory of settings.
     pub(super) sign: fn(&Places) -> PathBuf,
     /// The variables by which users move it.
@@ -74,6 +76,7 @@ impl Definition {
         commands: None,
         tells_ends: true,
         in_turn: InTurn::Nothing,
+        has_nameless_sub_agents: false,
         sign: |places| places.home.clone(),
         place_variables: &[],
         targets: |_, _| Ok(Vec::new()),

@@ -112,6 +112,11 @@ impl Agent {
         }
     }
 
+    /// Do its sub-agents have sessions of their own, in the same process, that do not name their parent?
+    pub const fn has_nameless_sub_agents(self) -> bool {
+        self.definition().has_nameless_sub_agents
+    }
+
     /// What is there if the user has it: mostly its directory of settings.
     pub fn sign(self, places: &Places) -> PathBuf {
         (self.definition().sign)(places)

@@ -376,9 +376,17 @@ impl Step {
 
     /// Is it open although the process that was to end it is gone?
     pub(crate) fn is_abandoned(&self) -> bool {
-        let owner = self.owner.as_ref().and_then(|owner| TempName::parse(owner.as_bytes()));
         let goes_on = self.is_open() || self.is_in_background();
-        goes_on && owner.is_some_and(|owner| !owner.owner_lives())
+        goes_on && self.process().is_some_and(|owner| !owner.owner_lives())
+    }
+
+    fn process(&self) -> Option<TempName> {
+        TempName::parse(self.owner.as_ref()?.as_bytes())
+    }
+
+    /// Is it this process that is to end it?
+    pub fn is_of(&self, process: &TempName) -> bool {
+        self.process().is_some_and(|owner| owner.has_owner_of(process))
     }
 
     /// Did it change nothing, neither in checkpoints nor outside them, as far as anybody noticed?
