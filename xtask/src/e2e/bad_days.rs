@@ -101,37 +101,57 @@ impl<'s> Aftermath<'s> {
         self.stage.sandbox.ask(&[&["-C", &place], args].concat())
     }
 
-    /// The newest step that changed this file, or named it.
+    /// The newest step that changed this file, else one whose end nobody told and whose command names it.
     fn step(&self, file: &str) -> Result<Value> {
         let answer = self.ask(&["steps", "--all"])?;
+        let calls = || array(&answer, "steps").iter().filter(|step| text(step, "kind") == "tool");
         let changed =
             |step: &&Value| array(step, "files").iter().any(|one| text(one, "path") == file);
-        let step = array(&answer, "steps")
-            .iter()
-            .find(|step| text(step, "kind") == "tool" && changed(step));
+        let names = |step: &&Value| {
+            text(step, "state") == "unknown" && text(step, "command").contains(file)
+        };
+        let step = calls().find(changed).or_else(|| calls().find(names));
         step.cloned().ok_or_else(|| format!("no step changed {file}").into())
     }
 
-    fn undo(&mut self, what: &[&str], expected: &Tree) {
+    /// Undoes something. What Herma says of it, or null if that was refused.
+    fn undo(&mut self, what: &[&str], expected: &Tree) -> Value {
         let args = [&["undo"], what].concat();
-        if let Err(problem) = self.ask(&args) {
+        let answer = self.ask(&args).unwrap_or_else(|problem| {
             self.problems.push(problem.to_string());
-        }
+            Value::Null
+        });
         self.expect(&format!("after `herma {}`", args.join(" ")), expected);
+        answer
     }
 
-    /// Undoes the step that changed a file, undoes that, and undoes the prompt.
+    /// Undoes the last prompt, in which this step was; all of its session where nothing tells of prompts.
+    fn undo_prompt(&mut self, step: &Value, expected: &Tree) -> Value {
+        match step["turn"] {
+            Value::Null => self.undo(&["--session", text(step, "session")], expected),
+            _ => self.undo(&[], expected),
+        }
+    }
+
+    /// Undoes the step that changed a file, undoes that, and undoes the prompt. What Herma says of that.
     fn undo_step_and_prompt(
         &mut self,
         file: &str,
         without_step: &Tree,
         without_prompt: &Tree,
-    ) -> Result<()> {
+    ) -> Result<Value> {
         let done = project::read(&self.place);
-        let number = self.step(file)?["number"].to_string();
-        self.undo(&[&number], without_step);
+        let step = self.step(file)?;
+        self.undo(&[&name_of(&step)], without_step);
         self.undo(&[], &done);
-        self.undo(&[], without_prompt);
-        Ok(())
+        Ok(self.undo_prompt(&step, without_prompt))
+    }
+}
+
+/// What a step is called.
+fn name_of(step: &Value) -> String {
+    match &step["number"] {
+        Value::Null => text(step, "handle").to_owned(),
+        number => number.to_string(),
     }
 }

@@ -55,7 +55,8 @@ pub fn run(
     let mut done = before.clone();
     put(&mut done, "edited.txt", "two\n");
     after.expect("after the agents", &done);
+    let of_first = after.step("new.txt")?;
     after.undo_step_and_prompt("edited.txt", &before, &before)?;
-    after.undo(&[], &stage.start);
+    after.undo_prompt(&of_first, &stage.start);
     Ok(Some(after.problems))
 }

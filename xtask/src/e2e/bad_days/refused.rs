@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use herma_testkit::Tree;
 use herma_testkit::terminal::Terminal;
 
-use super::Aftermath;
+use super::{Aftermath, name_of};
 use crate::Result;
 use crate::e2e::drivers::Driver;
 use crate::e2e::heard::Heard;
@@ -107,11 +107,11 @@ pub fn run(
 fn undo_unended(after: &mut Aftermath<'_>, done: &Tree, by_hand: &Tree) -> Result<()> {
     after.stage.sandbox.wait_for_herma();
     after.expect("after the answer", done);
-    let number = after.step("new.txt")?["number"].to_string();
+    let step = name_of(&after.step("new.txt")?);
     let mut without_step = done.clone();
     without_step.remove(b"new.txt");
-    after.undo(&[&number], &without_step);
-    let own = after.ask(&["steps"])?["steps"][0]["number"].to_string();
+    after.undo(&[&step], &without_step);
+    let own = name_of(&after.ask(&["steps"])?["steps"][0]);
     after.undo(&[&own], done);
     after.undo(&["--running"], by_hand);
     Ok(())

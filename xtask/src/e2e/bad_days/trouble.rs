@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Aftermath, play};
+use super::{Aftermath, name_of, play};
 use serde_json::Value;
 
 use crate::Result;
@@ -49,8 +49,8 @@ fn undo_edit_after(
     let mut done = before_edit.clone();
     put(&mut done, "edited.txt", "two\n");
     after.expect("after the agent", &done);
-    let number = after.step(path)?["number"].to_string();
-    after.undo(&[&number], &only_edit);
+    let step = name_of(&after.step(path)?);
+    after.undo(&[&step], &only_edit);
     after.undo(&[], &done);
     after.undo_step_and_prompt("edited.txt", &before_edit, &stage.start)?;
     Ok(Some(after.problems))
@@ -105,7 +105,7 @@ pub fn elsewhere(setting: &Setting, driver: &'static dyn Driver) -> Result<Optio
     match array(&steps, "steps").iter().find(knows) {
         None => after.problems.push("no step knows what was changed elsewhere".to_owned()),
         Some(step) => {
-            let shown = stage.sandbox.herma(&["show", &step["number"].to_string()])?;
+            let shown = stage.sandbox.herma(&["show", &name_of(step)])?;
             let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
             after.expect_that(shown.contains("elsewhere/out.txt"), || {
                 format!("`herma show`: {shown}")
@@ -114,9 +114,7 @@ pub fn elsewhere(setting: &Setting, driver: &'static dyn Driver) -> Result<Optio
     }
     let mut created = stage.start.clone();
     put(&mut created, "new.txt", "created\n");
-    after.undo_step_and_prompt("edited.txt", &created, &stage.start)?;
-    after.ask(&["redo"])?;
-    let undone = after.ask(&["undo"])?;
+    let undone = after.undo_step_and_prompt("edited.txt", &created, &stage.start)?;
     after.expect_that(array(&undone, "outside").iter().any(names), || {
         format!("the undo does not say what stays elsewhere: {undone}")
     });
