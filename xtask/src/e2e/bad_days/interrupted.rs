@@ -1,7 +1,5 @@
 //! An agent that is ended while a command of its runs, and another session after it.
 
-use std::time::Duration;
-
 use nix::sys::signal::Signal;
 
 use super::Aftermath;
@@ -14,9 +12,6 @@ use crate::e2e::stage::{Setting, Stage};
 
 /// What the command that is cut short does.
 const HALF: &str = "echo half > half.txt; sleep 30";
-
-/// Longer than the command takes by itself.
-const LIMIT_OF_END: Duration = Duration::from_secs(60);
 
 /// Sends the signal while the command runs, and undoes both sessions.
 pub fn run(
@@ -43,7 +38,7 @@ pub fn run(
         _ => stage.sandbox.signal_agent(signal),
     }
     let mut after = Aftermath::of(&stage);
-    let ended = first.wait(LIMIT_OF_END)?;
+    let ended = first.wait(LIMIT)?;
     after.expect_that(ended.status.is_some(), || "the signal did not end it".to_owned());
     let second = talk.begin(&prompt_of(2))?.wait(LIMIT)?;
     after.expect_that(second.is_well(), || format!("the second session: {}", second.words()));
