@@ -10,9 +10,10 @@
 //!
 //! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
 //! the agent has to do all of its work nevertheless. With `--chat` the conversation goes back with the files, and the agent
-//! goes on with what is left of it.
+//! goes on with what is left of it. With `--bad-days` it is the agent's day that goes wrong.
 
 mod agents;
+mod bad_days;
 mod behave;
 mod chat;
 mod check;
@@ -45,12 +46,22 @@ const LIMIT: Duration = Duration::from_secs(3 * 60);
 /// there, one by an entry in the user's settings, one by a file of its own.
 const CI: [&str; 2] = ["claude", "goose"];
 
+/// What is tried.
+#[derive(Clone, Copy)]
+enum Runs {
+    Behave,
+    Bare,
+    Misbehave,
+    Notice,
+    Chat,
+    BadDays,
+}
+
 struct Options {
     drivers: Vec<&'static dyn Driver>,
-    misbehave: bool,
-    notice: bool,
-    chat: bool,
-    bare: bool,
+    runs: Runs,
+    /// The one bad day that is tried, if not all.
+    day: Option<String>,
     keep: bool,
     agents: Option<PathBuf>,
     herma: Option<PathBuf>,
@@ -60,10 +71,8 @@ impl Options {
     fn parse(args: &[String]) -> Result<Self> {
         let mut options = Self {
             drivers: Vec::new(),
-            misbehave: false,
-            notice: false,
-            chat: false,
-            bare: false,
+            runs: Runs::Behave,
+            day: None,
             keep: false,
             agents: None,
             herma: None,
@@ -72,13 +81,15 @@ impl Options {
         while let Some(word) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
-                "--misbehave" => options.misbehave = true,
-                "--notice" => options.notice = true,
-                "--chat" => options.chat = true,
+                "--misbehave" => options.runs = Runs::Misbehave,
+                "--notice" => options.runs = Runs::Notice,
+                "--chat" => options.runs = Runs::Chat,
+                "--bare" => options.runs = Runs::Bare,
+                "--bad-days" => options.runs = Runs::BadDays,
+                "--day" => options.day = Some(value()?.clone()),
                 "--ci" => {
                     options.drivers.extend(CI.iter().filter_map(|word| drivers::by_word(word)))
                 }
-                "--bare" => options.bare = true,
                 "--keep" => options.keep = true,
                 "--agents" => options.agents = Some(std::path::absolute(value()?)?),
                 "--herma" => options.herma = Some(PathBuf::from(value()?).canonicalize()?),
@@ -119,14 +130,14 @@ pub fn run(args: &[String]) -> Result<()> {
     let isolation = isolation::enter(args)?;
     println!("The agents run {}.", isolation.words());
     let setting = Setting { agents, herma, keep: options.keep };
-    let table = if options.misbehave {
-        misbehave::run(&setting, &options.drivers)
-    } else if options.notice {
-        notice::run(&setting, &options.drivers)
-    } else if options.chat {
-        chat::run(&setting, &options.drivers)
-    } else {
-        behave::run(&setting, &options.drivers, options.bare)
+    let drivers = &options.drivers;
+    let table = match options.runs {
+        Runs::Behave => behave::run(&setting, drivers, false),
+        Runs::Bare => behave::run(&setting, drivers, true),
+        Runs::Misbehave => misbehave::run(&setting, drivers),
+        Runs::Notice => notice::run(&setting, drivers),
+        Runs::Chat => chat::run(&setting, drivers),
+        Runs::BadDays => bad_days::run(&setting, drivers, options.day.as_deref()),
     };
     if table.print() { Ok(()) } else { Err("not every agent passed".into()) }
 }

@@ -63,6 +63,7 @@ Usage: cargo xtask <COMMAND>
   e2e [AGENT…] [OPTIONS]    Runs the real agents against a model on loopback and undoes what they did
       --ci                  Only the agents that every change is tried with
       --misbehave           Herma is missing, killed, slow, failing; or two agents work at once
+      --bad-days            calls fail, agents are killed, a person says no; --day DAY: only that
       --chat                The agents go on from a conversation that was cut
       --bare                Without Herma: only shows that the agents do what the script says
       --agents DIR          Where the agents are, and are installed if not [default: target/agents]

@@ -203,9 +203,13 @@ fn from_here(error: &Error) -> Option<String> {
 /// What to do where there is no undo or redo now.
 fn explain_undo(new: CommandError, error: &Error) -> CommandError {
     match error {
-        Error::UnderWay(..) => new.with_state("Nothing was changed.").with_hint(
-            "`herma undo --running` undoes what it has done so far; the agent goes on.",
-        ),
+        // Most agents tell nothing of a question that was answered with no.
+        Error::UnderWay(..) => new
+            .with_state("Nothing was changed.")
+            .with_hint("`herma undo --running` undoes what it has done so far; the agent goes on.")
+            .with_hint(
+                "If you stopped it, `--running` is right, too: not every agent says that it was stopped.",
+            ),
         Error::NothingToUndo => {
             new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
         }

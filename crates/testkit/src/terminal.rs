@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use nix::pty::openpty;
+use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -45,8 +45,22 @@ pub struct Terminal {
 
 impl Terminal {
     /// Starts a command with a terminal for all its streams.
-    pub(crate) fn start(mut command: Command, paths: Vec<(String, &'static str)>) -> Self {
-        let pair = openpty(None, None).expect("a terminal can be made");
+    pub(crate) fn start(command: Command, paths: Vec<(String, &'static str)>) -> Self {
+        Self::open(command, None, paths)
+    }
+
+    /// Starts a command that fills the screen, of 100 columns.
+    pub fn start_on_screen(command: Command) -> Self {
+        let size = Winsize { ws_row: 40, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        Self::open(command, Some(&size), Vec::new())
+    }
+
+    fn open(
+        mut command: Command,
+        size: Option<&Winsize>,
+        paths: Vec<(String, &'static str)>,
+    ) -> Self {
+        let pair = openpty(size, None).expect("a terminal can be made");
         for end in [&pair.master, &pair.slave] {
             // Programs that other tests start must not hold it open.
             fcntl_setfd(end, FdFlags::CLOEXEC).expect("it was just opened");
@@ -73,15 +87,27 @@ impl Terminal {
     /// Waits until the program has printed this.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str) {
+        if let Err(shown) = self.shows(text) {
+            panic!("{text:?} was never printed:\n{shown}");
+        }
+    }
+
+    /// Waits until the program has printed this; what it has printed if it never does.
+    pub fn shows(&mut self, text: &str) -> Result<(), String> {
         let deadline = Instant::now() + MAX_WAIT_FOR_SCREEN;
         while !String::from_utf8_lossy(&self.shown).contains(text) {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(bytes) = self.screen.recv_timeout(left) else {
-                let shown = String::from_utf8_lossy(&self.shown);
-                panic!("{text:?} was never printed:\n{shown}");
+                return Err(String::from_utf8_lossy(&self.shown).into_owned());
             };
             self.shown.extend(bytes);
         }
+        Ok(())
+    }
+
+    /// Presses keys.
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("the program runs");
     }
 
     /// Types a line.

@@ -25,13 +25,7 @@ pub fn run(setting: &Setting, drivers: &[&'static dyn Driver], bare: bool) -> Ta
         "seconds",
         "verdict",
     ]);
-    for driver in drivers {
-        eprintln!("── {}", driver.word());
-        match run_one(setting, *driver, bare) {
-            Ok((cells, problems)) => table.push(driver.word(), cells, problems),
-            Err(error) => table.push_failure(driver.word(), &error.to_string()),
-        }
-    }
+    table.fill(drivers, |driver| run_one(setting, driver, bare));
     table
 }
 

@@ -1,6 +1,5 @@
 //! The runs in which a conversation goes back with the files: what does the agent send its model when it goes on?
 
-use std::fs;
 use std::path::Path;
 
 use herma_testkit::Tree;
@@ -11,19 +10,13 @@ use super::model::Model;
 use super::report::Table;
 use super::script::Script;
 use super::stage::{Setting, Stage};
-use super::{LIMIT, process, project};
+use super::{LIMIT, model, process, project};
 use crate::Result;
 
 /// Has each agent go on before the third change, and after it.
 pub fn run(setting: &Setting, drivers: &[&'static dyn Driver]) -> Table {
     let mut table = Table::new(&["agent", "version", "calls kept before, after", "verdict"]);
-    for driver in drivers {
-        eprintln!("── {}", driver.word());
-        match run_one(setting, *driver) {
-            Ok((cells, problems)) => table.push(driver.word(), cells, problems),
-            Err(error) => table.push_failure(driver.word(), &error.to_string()),
-        }
-    }
+    table.fill(drivers, |driver| run_one(setting, driver));
     table
 }
 
@@ -83,12 +76,9 @@ fn go_on(
     Ok(sent.iter().map(results).max_by_key(Vec::len).unwrap_or_default())
 }
 
-/// The requests a model got.
+/// The bodies of the requests a model got.
 fn requests(log: &Path) -> Result<Vec<Value>> {
-    let text = fs::read_to_string(log)?;
-    let lines = text.lines().map(serde_json::from_str);
-    let lines: std::result::Result<Vec<Value>, _> = lines.collect();
-    Ok(lines?.into_iter().map(|line| line["body"].clone()).collect())
+    Ok(model::requests(log)?.into_iter().map(|line| line["body"].clone()).collect())
 }
 
 /// The ids of the calls whose results a request has, in its order, in the language of any provider.

@@ -83,7 +83,7 @@ fn touched(action: &Action) -> &'static str {
     match action {
         Action::Create { path, .. } | Action::Look { path } | Action::Edit { path, .. } => path,
         Action::Shell { .. } if is_deletion_action(action) => project::DELETED_AND_SAVED[0],
-        Action::Shell { .. } => "removed.txt",
+        Action::Shell { .. } | Action::Background { .. } => "removed.txt",
         Action::Delegate { .. } => project::DELETED_AND_SAVED[0],
     }
 }
@@ -176,7 +176,7 @@ fn compare(stage: &Stage, expected: &Tree, when: &str, findings: &mut Findings) 
 }
 
 /// The tree without what the receipt names: the agent has deleted that, and nobody has it.
-fn with_saved_only(tree: &Tree) -> Tree {
+pub fn with_saved_only(tree: &Tree) -> Tree {
     let mut tree = tree.clone();
     for (path, _) in project::LEFT_OUT {
         tree.remove(path.as_bytes());
@@ -184,10 +184,12 @@ fn with_saved_only(tree: &Tree) -> Tree {
     tree
 }
 
-fn array<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+/// The list in a field.
+pub fn array<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value[field].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+/// The text in a field.
+pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }

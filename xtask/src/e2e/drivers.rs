@@ -43,6 +43,11 @@ pub trait Driver: Sync {
     /// Starts it on a prompt, without a terminal, in the workspace.
     fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command;
 
+    /// Starts it on a prompt in a terminal, where it asks before it runs a command; `None` if nobody has said how.
+    fn dialog(&self, _: &Sandbox, _model: &str, _prompt: &str) -> Result<Option<Dialog>> {
+        Ok(None)
+    }
+
     /// Goes on with the conversation that was last, with another prompt; `None` if that was never tried.
     fn go_on(&self, _sandbox: &Sandbox, _model: &str, _prompt: &str) -> Option<Command> {
         None
@@ -60,6 +65,18 @@ pub trait Driver: Sync {
     fn install_options(&self) -> &'static [&'static str] {
         &[]
     }
+}
+
+/// An agent in a terminal.
+pub struct Dialog {
+    pub command: Command,
+    /// A word of its question, which no other screen has.
+    pub question: &'static str,
+    /// What is typed to allow the command.
+    pub allow: &'static str,
+    /// What is typed to refuse it, and what is shown then.
+    pub refuse: &'static str,
+    pub refused: &'static str,
 }
 
 /// All of them, in the order of reports.
@@ -86,7 +103,9 @@ pub fn by_word(word: &str) -> Option<&'static dyn Driver> {
     ALL.into_iter().find(|driver| driver.word() == word)
 }
 
-/// A path of the workspace as agents want it: absolute.
+/// A path of the workspace, or beside it, as agents want it: absolute.
 fn absolute(workspace: &Path, path: &str) -> Value {
-    json!(workspace.join(path).to_string_lossy())
+    let outside = path.strip_prefix("../").zip(workspace.parent());
+    let place = outside.map_or(workspace.join(path), |(path, parent)| parent.join(path));
+    json!(place.to_string_lossy())
 }

@@ -43,6 +43,11 @@ impl Heard {
         self
     }
 
+    /// Was this event heard?
+    pub fn has(&self, event: &str) -> bool {
+        self.events.contains_key(event)
+    }
+
     /// The events by name, with how often each was heard.
     pub fn words(&self) -> String {
         if self.events.is_empty() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::drivers::Driver;
 use super::heard::Heard;
-use super::report::Table;
+use super::report::{Outcome, Table};
 use super::stage::{Scene, Setting, Stage};
 use super::{LIMIT, check, project};
 use crate::Result;
@@ -80,12 +80,6 @@ impl Trouble {
     }
 }
 
-/// What came of one run.
-struct Outcome {
-    cell: String,
-    problems: Vec<String>,
-}
-
 /// Runs each agent with each trouble.
 pub fn run(setting: &Setting, drivers: &[&'static dyn Driver]) -> Table {
     let mut head = vec!["agent"];
@@ -101,38 +95,25 @@ pub fn run(setting: &Setting, drivers: &[&'static dyn Driver]) -> Table {
         let mut rows = Vec::new();
         for driver in drivers {
             let others = ALL.into_iter().filter(|trouble| *trouble != Trouble::Slow);
-            let row: Vec<_> =
-                others.map(|trouble| (trouble, attempt(setting, *driver, trouble))).collect();
+            let row: Vec<_> = others
+                .map(|trouble| (trouble.word(), attempt(setting, *driver, trouble)))
+                .collect();
             rows.push(row);
         }
         for ((driver, mut row), sleeping) in drivers.iter().zip(rows).zip(sleeping) {
-            let slow = sleeping.join().unwrap_or_else(|_| broken("broken off"));
+            let slow = sleeping.join();
+            let slow = slow.unwrap_or_else(|_| Outcome::of(Err("broken off".into())));
             let place = ALL.iter().position(|one| *one == Trouble::Slow);
-            row.insert(place.unwrap_or(0), (Trouble::Slow, slow));
-            push(&mut table, *driver, row);
+            row.insert(place.unwrap_or(0), (Trouble::Slow.word(), slow));
+            table.push_outcomes(driver.word(), row);
         }
     });
     table
 }
 
-fn push(table: &mut Table, driver: &dyn Driver, row: Vec<(Trouble, Outcome)>) {
-    let mut cells = Vec::new();
-    let mut problems = Vec::new();
-    for (trouble, outcome) in row {
-        cells.push(outcome.cell);
-        let named = outcome.problems.into_iter();
-        problems.extend(named.map(|problem| format!("{}: {problem}", trouble.word())));
-    }
-    table.push(driver.word(), cells, problems);
-}
-
 fn attempt(setting: &Setting, driver: &'static dyn Driver, trouble: Trouble) -> Outcome {
     eprintln!("── {}, {}", driver.word(), trouble.word());
-    run_one(setting, driver, trouble).unwrap_or_else(|error| broken(&error.to_string()))
-}
-
-fn broken(problem: &str) -> Outcome {
-    Outcome { cell: "not run".to_owned(), problems: vec![problem.to_owned()] }
+    Outcome::of(run_one(setting, driver, trouble))
 }
 
 fn run_one(setting: &Setting, driver: &'static dyn Driver, trouble: Trouble) -> Result<Outcome> {

@@ -145,6 +145,12 @@ impl Speaker {
     }
 }
 
+/// The requests that a log has.
+pub fn requests(log: &Path) -> Result<Vec<Value>> {
+    let text = std::fs::read_to_string(log)?;
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
 fn about_models() -> Value {
     let model = json!({"id": "fake-model", "object": "model", "created": 1, "owned_by": "fake"});
     json!({"object": "list", "data": [model], "models": []})

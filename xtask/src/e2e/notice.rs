@@ -14,13 +14,7 @@ const NOTICE: &str = "Note by Herma";
 /// Runs each agent and says what came of it.
 pub fn run(setting: &Setting, drivers: &[&'static dyn Driver]) -> Table {
     let mut table = Table::new(&["agent", "version", "told", "commands", "verdict"]);
-    for driver in drivers {
-        eprintln!("── {}", driver.word());
-        match run_one(setting, *driver) {
-            Ok((cells, problems)) => table.push(driver.word(), cells, problems),
-            Err(error) => table.push_failure(driver.word(), &error.to_string()),
-        }
-    }
+    table.fill(drivers, |driver| run_one(setting, driver));
     table
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, killpg};
@@ -42,6 +42,58 @@ impl Ended {
     }
 }
 
+/// A program under way.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    start: Instant,
+}
+
+/// Starts a program in a process group of its own; what it says goes to two files named after `name`.
+pub fn start(command: &mut Command, directory: &Path, name: &str) -> Result<Running> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let start = Instant::now();
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(File::create(directory.join(format!("{name}.out")))?)
+        .stderr(File::create(directory.join(format!("{name}.err")))?)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("{program}: {error}"))?;
+    Ok(Running { child, start })
+}
+
+impl Running {
+    /// Waits for its end, and ends it if its time is over first.
+    pub fn wait(mut self, limit: Duration) -> Result<Ended> {
+        self.wait_until(limit, || false)?;
+        let took = self.start.elapsed();
+        let status = self.child.try_wait()?;
+        if status.is_none() {
+            self.signal_group(Signal::SIGKILL);
+            self.child.wait()?;
+        }
+        Ok(Ended { status, took })
+    }
+
+    /// Waits until something is so, or it has ended, or its time is over. Returns whether it is so.
+    pub fn wait_until(&mut self, limit: Duration, is_so: impl Fn() -> bool) -> Result<bool> {
+        while !is_so() {
+            if self.child.try_wait()?.is_some() || self.start.elapsed() >= limit {
+                return Ok(is_so());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(true)
+    }
+
+    /// Signals its process group, as a terminal does.
+    pub fn signal_group(&self, signal: Signal) {
+        // The group may be gone already.
+        let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), signal);
+    }
+}
+
 /// Runs a program in a process group of its own; what it says goes to two files named after `name`.
 pub fn run_bounded(
     command: &mut Command,
@@ -49,28 +101,18 @@ pub fn run_bounded(
     name: &str,
     limit: Duration,
 ) -> Result<Ended> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let start = Instant::now();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(File::create(directory.join(format!("{name}.out")))?)
-        .stderr(File::create(directory.join(format!("{name}.err")))?)
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("{program}: {error}"))?;
-    let group = Pid::from_raw(child.id().cast_signed());
-    let mut status = child.try_wait()?;
-    while status.is_none() && start.elapsed() < limit {
-        std::thread::sleep(Duration::from_millis(20));
-        status = child.try_wait()?;
+    start(command, directory, name)?.wait(limit)
+}
+
+/// Signals the process with this token that has most memory: the agent itself, whatever started it.
+pub fn signal_largest(token: &str, signal: Signal) {
+    let pages = |process: &Pid| -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+        text.split(' ').nth(1)?.parse().ok()
+    };
+    if let Some(process) = carrying(token).into_iter().max_by_key(pages) {
+        let _ = kill(process, signal);
     }
-    let took = start.elapsed();
-    if status.is_none() {
-        // The group may be gone already; then there is nothing to end.
-        let _ = killpg(group, Signal::SIGKILL);
-        child.wait()?;
-    }
-    Ok(Ended { status, took })
 }
 
 /// Waits until no process with this token runs this program any more, but not for ever.

@@ -126,7 +126,7 @@ pub fn after(start: &Tree, actions: impl IntoIterator<Item = Action>) -> Tree {
     for action in actions {
         match action {
             Action::Create { path, text } => put(&mut tree, path, text),
-            Action::Look { .. } | Action::Delegate { .. } => {}
+            Action::Look { .. } | Action::Background { .. } | Action::Delegate { .. } => {}
             Action::Edit { path, new, .. } => put(&mut tree, path, &format!("{new}\n")),
             Action::Shell { command } if command == DELETION => {
                 for path in DELETED_AND_SAVED {

@@ -1,5 +1,27 @@
 //! Tables, as Markdown has them.
 
+use super::drivers::Driver;
+use crate::Result;
+
+/// What came of one of several runs of an agent.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The cell of the table.
+    pub cell: String,
+    /// What is not as it should be.
+    pub problems: Vec<String>,
+}
+
+impl Outcome {
+    /// That of a run, and of one that could not be made.
+    pub fn of(run: Result<Self>) -> Self {
+        run.unwrap_or_else(|error| Self {
+            cell: "not run".to_owned(),
+            problems: vec![error.to_string()],
+        })
+    }
+}
+
 /// A table with a verdict in its last column, and what is behind every bad one.
 #[derive(Debug)]
 pub struct Table {
@@ -18,6 +40,33 @@ impl Table {
         }
     }
 
+    /// Has each agent make its row: cells, and what is not as it should be.
+    pub fn fill(
+        &mut self,
+        drivers: &[&'static dyn Driver],
+        run: impl Fn(&'static dyn Driver) -> Result<(Vec<String>, Vec<String>)>,
+    ) {
+        for driver in drivers {
+            eprintln!("── {}", driver.word());
+            match run(*driver) {
+                Ok((cells, problems)) => self.push(driver.word(), cells, problems),
+                Err(error) => self.push(driver.word(), Vec::new(), vec![error.to_string()]),
+            }
+        }
+    }
+
+    /// Adds the row of an agent that ran several times, each time under a name.
+    pub fn push_outcomes(&mut self, name: &str, row: Vec<(&str, Outcome)>) {
+        let mut cells = Vec::new();
+        let mut problems = Vec::new();
+        for (word, outcome) in row {
+            cells.push(outcome.cell);
+            let named = outcome.problems.into_iter();
+            problems.extend(named.map(|problem| format!("{word}: {problem}")));
+        }
+        self.push(name, cells, problems);
+    }
+
     /// Adds a row; it is a good one if there are no problems.
     pub fn push(&mut self, name: &str, cells: Vec<String>, problems: Vec<String>) {
         let verdict = if problems.is_empty() { "PASS" } else { "FAIL" };
@@ -27,11 +76,6 @@ impl Table {
         row.push(verdict.to_owned());
         self.rows.push(row);
         self.problems.extend(problems.into_iter().map(|problem| format!("{name}: {problem}")));
-    }
-
-    /// Adds a row for something that could not even be tried.
-    pub fn push_failure(&mut self, name: &str, problem: &str) {
-        self.push(name, Vec::new(), vec![problem.to_owned()]);
     }
 
     /// Prints it. Returns whether all is well.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -67,6 +68,11 @@ impl Sandbox {
         self.directory.join("workspace")
     }
 
+    /// Herma.
+    pub fn program(&self) -> &Path {
+        &self.herma
+    }
+
     /// Writes a file of the home.
     pub fn write(&self, path: &str, text: &str) -> Result<()> {
         let file = self.home().join(path);
@@ -120,6 +126,11 @@ impl Sandbox {
                 word.contains('.') && word.starts_with(|first: char| first.is_ascii_digit())
             });
         number.unwrap_or("?").to_owned()
+    }
+
+    /// Signals the agent, not what started it.
+    pub fn signal_agent(&self, signal: Signal) {
+        process::signal_largest(&self.token, signal);
     }
 
     /// A hook answers before its work is done. Waits for what is still under way.

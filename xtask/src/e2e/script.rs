@@ -16,6 +16,8 @@ pub enum Action {
     Edit { path: &'static str, old: &'static str, new: &'static str },
     /// Run a command line.
     Shell { command: String },
+    /// Run a command line that goes on when the call is answered. Not tried with every agent.
+    Background { command: String },
     /// Let another agent work on a prompt. Not tried with every agent.
     Delegate { prompt: String },
 }

@@ -8,11 +8,11 @@ use herma_testkit::Tree;
 use serde_json::Value;
 
 use super::agents::Agents;
-use super::drivers::Driver;
-use super::model::Model;
-use super::process::Ended;
+use super::drivers::{Dialog, Driver};
+use super::model::{self, Model};
+use super::process::{Ended, Running};
 use super::sandbox::Sandbox;
-use super::script::{Action, Call, Conversation, Script, prompt_of, word_of};
+use super::script::{Action, Conversation, Script, prompt_of, word_of};
 use super::{process, project};
 use crate::Result;
 
@@ -38,27 +38,40 @@ pub struct Talk<'s> {
 impl Talk<'_> {
     /// Says the next prompt. Returns the requests that came of it, and what the agent printed.
     pub fn say(&mut self, prompt: &str) -> Result<(Vec<Value>, String)> {
-        let before = self.requests()?.len();
-        let (stage, url) = (self.stage, self.model.url());
-        let mut command = if self.prompts == 0 {
-            stage.driver.command(&stage.sandbox, &url, prompt)
-        } else {
-            let next = stage.driver.go_on(&stage.sandbox, &url, prompt);
-            next.ok_or("nobody has tried to go on with a conversation of it")?
-        };
-        self.prompts += 1;
-        let name = format!("prompt-{}", self.prompts);
-        let directory = stage.sandbox.directory();
-        process::run_bounded(&mut command, directory, &name, super::LIMIT)?;
+        let before = model::requests(&self.log)?.len();
+        let running = if self.prompts == 0 { self.begin(prompt) } else { self.go_on(prompt) }?;
+        running.wait(super::LIMIT)?;
+        let stage = self.stage;
         stage.sandbox.wait_for_herma();
-        let said = [".out", ".err"].map(|end| directory.join(format!("{name}{end}")));
+        let name = self.name();
+        let said = [".out", ".err"].map(|end| stage.sandbox.directory().join(name.clone() + end));
         let said = said.map(|file| std::fs::read_to_string(file).unwrap_or_default()).concat();
-        Ok((self.requests()?.split_off(before), said))
+        Ok((model::requests(&self.log)?.split_off(before), said))
     }
 
-    fn requests(&self) -> Result<Vec<Value>> {
-        let text = std::fs::read_to_string(&self.log)?;
-        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    /// Begins a session with a prompt.
+    pub fn begin(&mut self, prompt: &str) -> Result<Running> {
+        let command = self.stage.driver.command(&self.stage.sandbox, &self.model.url(), prompt);
+        self.start(command)
+    }
+
+    /// Begins a session with a prompt in a terminal, if it is known how.
+    pub fn dialog(&self, prompt: &str) -> Result<Option<Dialog>> {
+        self.stage.driver.dialog(&self.stage.sandbox, &self.model.url(), prompt)
+    }
+
+    fn go_on(&mut self, prompt: &str) -> Result<Running> {
+        let next = self.stage.driver.go_on(&self.stage.sandbox, &self.model.url(), prompt);
+        self.start(next.ok_or("nobody has tried to go on with a conversation of it")?)
+    }
+
+    fn start(&mut self, mut command: Command) -> Result<Running> {
+        self.prompts += 1;
+        process::start(&mut command, self.stage.sandbox.directory(), &self.name())
+    }
+
+    fn name(&self) -> String {
+        format!("prompt-{}", self.prompts)
     }
 }
 
@@ -72,6 +85,8 @@ pub struct Stage {
     pub sandbox: Sandbox,
     /// The project as it was in the beginning.
     pub start: Tree,
+    /// Where the agent of the second scene works, if not in the same place.
+    pub second: Option<PathBuf>,
 }
 
 impl Stage {
@@ -83,7 +98,7 @@ impl Stage {
         if setting.keep {
             eprintln!("   {}", sandbox.directory().display());
         }
-        Ok(Self { driver, sandbox, start })
+        Ok(Self { driver, sandbox, start, second: None })
     }
 
     /// What the agent says its version is.
@@ -107,7 +122,9 @@ impl Stage {
         let commands = (1..=agents)
             .map(|scene| {
                 let prompt = prompt_of(scene);
-                self.driver.command(&self.sandbox, &model.url(), &prompt)
+                let mut command = self.driver.command(&self.sandbox, &model.url(), &prompt);
+                command.current_dir(self.place(scene));
+                command
             })
             .collect();
         let ended = self.run_all(commands, limit);
@@ -127,6 +144,11 @@ impl Stage {
         let model = Model::start(script, &log)?;
         self.driver.prepare(&self.sandbox, &model.url())?;
         Ok(Talk { stage: self, model, log, prompts: 0 })
+    }
+
+    /// Puts Herma into the agent.
+    pub fn install_herma(&self) -> Result<()> {
+        self.install(self.sandbox.program())
     }
 
     /// Puts Herma into the agent with the hooks calling this program.
@@ -173,19 +195,25 @@ impl Stage {
     }
 
     fn script(&self, scenes: &[Scene]) -> Script {
-        let calls = |message: &Vec<Action>| -> Vec<_> {
-            let calls = message.iter().filter_map(|action| self.call(action));
+        let calls = |message: &Vec<Action>, place: &Path| -> Vec<_> {
+            let calls = message.iter().filter_map(|action| self.driver.call(action, place));
             calls.collect()
         };
-        let conversation = |(index, scene): (usize, &Scene)| Conversation {
-            word: word_of(index + 1),
-            messages: scene.iter().map(calls).filter(|calls| !calls.is_empty()).collect(),
+        let conversation = |(index, scene): (usize, &Scene)| {
+            let place = self.place(index + 1);
+            let messages = scene.iter().map(|message| calls(message, &place));
+            Conversation {
+                word: word_of(index + 1),
+                messages: messages.filter(|calls| !calls.is_empty()).collect(),
+            }
         };
         Script { conversations: scenes.iter().enumerate().map(conversation).collect() }
     }
 
-    fn call(&self, action: &Action) -> Option<Call> {
-        self.driver.call(action, &self.sandbox.workspace())
+    /// Where the agent of a scene works.
+    fn place(&self, scene: usize) -> PathBuf {
+        let second = self.second.clone().filter(|_| scene == 2);
+        second.unwrap_or_else(|| self.sandbox.workspace())
     }
 
     /// What the agents did not do of what the scripts say, and how they ended if not well.

@@ -15,13 +15,14 @@
 use serde_json::json;
 
 use super::definition::{
-    Agent, CommandFiles, CommandForm, Definition, HooksJson, Rules, TOP, ToolClass, like_claude,
+    Agent, CommandFiles, CommandForm, Definition, HooksJson, InTurn, Rules, TOP, ToolClass,
+    like_claude,
 };
 use crate::reply::Reply;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
-    runs_in_turn: true,
+    in_turn: InTurn::Everything,
     commands: Some(CommandFiles {
         directory: |places| (AGENT.sign)(places).join("commands"),
         form: CommandForm::Markdown,

@@ -24,9 +24,11 @@ pub(super) struct Definition {
     pub(super) commands: Option<CommandFiles>,
     /// Does it tell when a tool has run?
     pub(super) tells_ends: bool,
-    /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it is
-    /// over? Said only where it was seen.
-    pub(super) runs_in_turn: bool,
+    /// Of the calls of one conversation that edit files or run commands, after which is the next one announced only when it
+    /// is over? Said only where it was seen.
+    pub(super) in_turn: InTurn,
+    /// Do its sub-agents have sessions of their own, in the same process, that do not name their parent?
+    pub(super) has_nameless_sub_agents: bool,
     /// What is there if the user has it: mostly its directory of settings.
     pub(super) sign: fn(&Places) -> PathBuf,
     /// The variables by which users move it.
@@ -43,6 +45,14 @@ pub(super) struct Definition {
     pub(super) project_settings: &'static [&'static str],
     /// What else its files say about our hooks.
     pub(super) judge: fn(&Question<'_>, &dyn Files) -> Verdict,
+}
+
+/// After which calls the next one has to wait to be announced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InTurn {
+    Nothing,
+    Edits,
+    Everything,
 }
 
 impl Definition {
@@ -65,7 +75,8 @@ impl Definition {
         replies: None,
         commands: None,
         tells_ends: true,
-        runs_in_turn: false,
+        in_turn: InTurn::Nothing,
+        has_nameless_sub_agents: false,
         sign: |places| places.home.clone(),
         place_variables: &[],
         targets: |_, _| Ok(Vec::new()),

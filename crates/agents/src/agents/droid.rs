@@ -10,7 +10,7 @@
 use serde_json::Value as Data;
 
 use super::definition::{
-    Agent, Definition, Dialect, Files, HooksJson, Question, Rules, TOP, ToolClass, Verdict,
+    Agent, Definition, Dialect, Files, HooksJson, InTurn, Question, Rules, TOP, ToolClass, Verdict,
     read_json, server_tool,
 };
 use crate::install::HookCommand;
@@ -18,7 +18,7 @@ use crate::payload::fields::id;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
-    runs_in_turn: true,
+    in_turn: InTurn::Everything,
     sign: |places| places.variable_or("FACTORY_HOME_OVERRIDE", "").join(".factory"),
     place_variables: &["FACTORY_HOME_OVERRIDE"],
     targets: |places, scope| {

@@ -14,6 +14,7 @@ use crate::payload::fields::{id, path, value};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    has_nameless_sub_agents: true,
     sign: |places| places.variable_or("GROK_HOME", ".grok"),
     place_variables: &["GROK_HOME"],
     targets: |places, scope| {

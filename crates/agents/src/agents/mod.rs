@@ -28,6 +28,7 @@ use std::sync::LazyLock;
 use serde_json::Value as Data;
 
 use crate::agent::Agent;
+use crate::agents::definition::InTurn;
 use crate::event::ToolClass;
 use crate::install::switches::{Files, Question, Verdict, read_json};
 use crate::install::{NoProjectLevel, Places, Scope, Target};
@@ -99,12 +100,21 @@ impl Agent {
         self.definition().tells_ends
     }
 
-    /// Of the calls of one conversation that edit files or run commands, is one announced only when the one before it
+    /// Of the calls of one conversation that edit files or run commands, is the next one announced only when one of this tool
     /// is over? A sub-agent's calls are a conversation of their own, whether it has a session or only an id; calls that
     /// let another agent work may overlap, as may commands that the agent takes for harmless; and what a call left
     /// running in the background goes on.
-    pub const fn runs_in_turn(self) -> bool {
-        self.definition().runs_in_turn
+    pub fn runs_in_turn(self, tool: &str) -> bool {
+        match self.definition().in_turn {
+            InTurn::Nothing => false,
+            InTurn::Edits => self.class_of(tool) == ToolClass::Edit,
+            InTurn::Everything => true,
+        }
+    }
+
+    /// Do its sub-agents have sessions of their own, in the same process, that do not name their parent?
+    pub const fn has_nameless_sub_agents(self) -> bool {
+        self.definition().has_nameless_sub_agents
     }
 
     /// What is there if the user has it: mostly its directory of settings.
@@ -190,8 +200,15 @@ mod tests {
 
     #[test]
     fn calls_run_in_turn_only_where_that_was_seen() {
-        let seen: Vec<_> = Agent::ALL.into_iter().filter(|agent| agent.runs_in_turn()).collect();
-        assert_eq!(seen, [Agent::Claude, Agent::Gemini, Agent::Qwen, Agent::Droid]);
+        let in_turn = |tool: &str| -> Vec<_> {
+            Agent::ALL.into_iter().filter(|agent| agent.runs_in_turn(tool)).collect()
+        };
+        let seen = [Agent::Claude, Agent::Gemini, Agent::Qwen, Agent::Droid];
+        assert_eq!(in_turn("Bash"), seen);
+        assert_eq!(
+            in_turn("apply_patch"),
+            [&[Agent::Claude, Agent::Codex][..], &seen[1..]].concat()
+        );
     }
 
     #[test]

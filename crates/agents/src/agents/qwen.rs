@@ -11,13 +11,13 @@
 //! is `20000`.
 
 use super::definition::{
-    Agent, CommandFiles, CommandForm, Definition, Dialect, HooksJson, Rules, TOP, ToolClass,
-    like_claude,
+    Agent, CommandFiles, CommandForm, Definition, Dialect, HooksJson, InTurn, Rules, TOP,
+    ToolClass, like_claude,
 };
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
-    runs_in_turn: true,
+    in_turn: InTurn::Everything,
     commands: Some(CommandFiles {
         directory: |places| (AGENT.sign)(places).join("commands"),
         form: CommandForm::Toml,

@@ -271,8 +271,7 @@ fn begin_call(
     if !event.agent.tells_ends() {
         end_open(project, event)?;
     }
-    let is_part = event.sub_agent.is_some();
-    let is_outer = |step: &Step| is_part && lets_others_work(event, step);
+    let is_outer = |step: &Step| lets_this_work(call, step);
     let others = roots.iter().filter(|root| **root != project.root());
     let also_in = others.map(shown).collect();
     let start = StepStart { also_in, ..start(env, project, event, tool) };
@@ -304,14 +303,20 @@ fn is_over(event: &Event, step: &Step, answered: bool) -> bool {
         && step.start.sub_agent == event.sub_agent;
     let tool = facts.tool.as_deref().unwrap_or_default();
     let lets_work = event.agent.class_of(tool) == ToolClass::Agent;
-    is_same && event.session.is_some() && !lets_work && (answered || event.agent.runs_in_turn())
+    is_same && event.session.is_some() && !lets_work && (answered || event.agent.runs_in_turn(tool))
 }
 
 /// Is this open step the one in which an agent lets this one work?
-fn lets_others_work(event: &Event, step: &Step) -> bool {
-    let is_its = step.start.facts.session == event.session;
-    let tool = step.start.facts.tool.as_deref().unwrap_or_default();
-    is_its && event.agent.class_of(tool) == ToolClass::Agent
+fn lets_this_work(call: &HookCall, step: &Step) -> bool {
+    let (event, facts) = (&call.event, &step.start.facts);
+    let is_its = if facts.session == event.session {
+        event.sub_agent.is_some()
+    } else {
+        event.agent.has_nameless_sub_agents()
+            && facts.agent.as_deref() == Some(event.agent.word())
+            && call.caller.as_ref().is_some_and(|caller| step.is_of(caller))
+    };
+    is_its && event.agent.class_of(facts.tool.as_deref().unwrap_or_default()) == ToolClass::Agent
 }
 
 fn start(env: &CommandEnv, project: &Project, event: &Event, tool: &ToolUse) -> StepStart {

@@ -427,6 +427,9 @@ fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
             Doubt::InBackground => {
                 "went on in the background: what it changed meanwhile cannot be told from this"
             }
+            Doubt::DeletionUnclear => {
+                "did not run at once: what was deleted meanwhile, by hand too, counts as its own"
+            }
             Doubt::CheckpointGone => {
                 "has lost a checkpoint: what changed until the next one, by hand too, counts as its own"
             }

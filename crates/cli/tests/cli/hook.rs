@@ -517,6 +517,59 @@ fn a_refused_call_takes_nothing_from_the_steps_after_it() {
     assert_eq!(left, [true, false, false]);
 }
 
+/// Codex tells of no end of a patch that fails, and applies no two patches at once.
+#[test]
+fn a_patch_that_fails_takes_nothing_from_the_one_after_it() {
+    let env = test_env();
+    let project = repository(&env);
+    project.write("a.txt", "one\n");
+    let agent = Agent { project: &project, host: "codex" };
+    let event = |name: &str, call: &str| {
+        let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\n";
+        let tool = json!({"turn_id": "t-1", "model": "m", "tool_name": "apply_patch",
+            "tool_input": {"command": patch}, "tool_use_id": call});
+        agent.event(name, &tool);
+    };
+    event("PreToolUse", "1");
+    event("PreToolUse", "2");
+    project.write("a.txt", "two\n");
+    event("PostToolUse", "2");
+    let step = &steps(&project)[0];
+    assert_eq!(step["overlaps"], json!([]), "{step}");
+    project.run(["undo", &step["number"].to_string()]).success();
+    assert_eq!(project.read("a.txt"), "one\n");
+}
+
+/// Grok's sub-agents have sessions that name nobody: what they do in the process of the call that started them is part of that.
+#[test]
+fn what_a_nameless_agent_of_an_agent_does_belongs_to_the_persons_prompt() {
+    let env = test_env();
+    let project = repository(&env);
+    project.write("old.txt", "old\n");
+    let agent = Agent { project: &project, host: "grok" };
+    let event = |name: &str, session: &str, tool: &str| {
+        agent.event(
+            name,
+            &json!({"hookEventName": name, "workspaceRoot": project.path(),
+            "session_id": session, "promptId": session, "prompt_id": null, "prompt": "go",
+            "tool_name": tool, "tool_use_id": tool, "tool_input": {"command": "make"}}),
+        );
+    };
+    event("UserPromptSubmit", "person", "");
+    event("PreToolUse", "person", "spawn_subagent");
+    event("UserPromptSubmit", "child", "");
+    event("PreToolUse", "child", "run_terminal_command");
+    project.remove("old.txt");
+    event("PostToolUse", "child", "run_terminal_command");
+    event("SessionEnd", "child", "");
+    event("PostToolUse", "person", "spawn_subagent");
+    event("Stop", "person", "");
+    let all = steps(&project);
+    assert!(all.iter().all(|step| step["overlaps"] == json!([])), "{all:?}");
+    project.run(["undo"]).success();
+    assert_eq!(project.read("old.txt"), "old\n");
+}
+
 #[test]
 fn what_a_call_changes_outside_the_project_is_said() {
     let env = test_env();

@@ -18,7 +18,7 @@ use herma_worktree::present::Present;
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, OutsideOfStep, Step, StepId, Undid, UndoneAs};
+use crate::records::step::{Doubt, Moment, OutsideOfStep, Step, StepId, Undid, UndoneAs};
 use crate::records::undo::Move;
 use crate::restore::plan::requested;
 use crate::restore::run::{Task, before};
@@ -435,6 +435,10 @@ fn is_before(steps: &[Step], id: &ObjectId, other: &Checkpoint) -> bool {
 }
 
 fn doubts_of(told: &Story, steps: &BTreeSet<i64>) -> Vec<(StepId, Doubt)> {
-    let step = |handle: &i64| told.step(*handle).map(|step| (step.id(), step.doubt()));
-    steps.iter().filter_map(step).collect()
+    let is_there = |moment: &Moment| told.checkpoints.iter().any(|one| one.id == moment.checkpoint);
+    let doubt = |step: &Step| {
+        let has_both = is_there(&step.before) && step.end.moment().is_some_and(is_there);
+        (step.id(), step.doubt(has_both))
+    };
+    steps.iter().filter_map(|handle| told.step(*handle)).map(doubt).collect()
 }

@@ -1,9 +1,9 @@
 //! Whose a change is, where more is known than who was under way: what a tool edits, when it began, and that it must be over.
 
 use herma_core::engine::NoProgress;
-use herma_core::steps::{CallEnd, Ran, Step, StepChoice, StepEnd, StepId, StepStart};
+use herma_core::steps::{CallEnd, Doubt, Ran, Step, StepChoice, StepEnd, StepId, StepStart};
 use herma_core::types::checkpoint::Facts;
-use herma_core::{Call, WhichStep};
+use herma_core::{Call, NextMove, UndoLast, WhichStep};
 use herma_diff::Replacement;
 use herma_fs::process::{BootMoment, TempName, file_clock};
 
@@ -285,6 +285,26 @@ fn what_changed_before_a_tool_began_a_person_did() {
     assert_eq!(p.exists("e/gone"), plan.doubts.len() == 1, "and who may have is doubted");
 }
 
+/// Nothing of it is lost: a person need not be asked.
+#[test]
+fn what_may_have_been_deleted_before_a_tool_began_is_its_own() {
+    let p = TestProject::new();
+    p.write("gone", "old\n");
+    p.save("before");
+    p.runs("1");
+    let since = p.called_by("1").started * SECOND + SECOND + 1;
+    while file_clock() <= since {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    p.remove("gone");
+    p.answers_with("1", CallEnd::Ran(Ran { since: Some(since), ..Ran::default() }));
+    let next = p.project().plan_undo(&UndoLast::default(), &NoProgress).unwrap();
+    assert_eq!(next.doubt().map(|(_, doubt)| doubt), None);
+    let NextMove::Steps(planned) = next else { panic!("{next:?}") };
+    let doubts: Vec<_> = planned.plan.doubts.iter().map(|(_, doubt)| *doubt).collect();
+    assert_eq!(doubts, [Doubt::DeletionUnclear]);
+}
+
 #[test]
 fn a_call_is_over_when_its_agent_is_gone() {
     let p = TestProject::new();
@@ -322,7 +342,7 @@ fn what_a_command_does_in_the_background_is_nobodys() {
     p.expect("edited", &[("agent\n", &edit)]);
     let plan = p.undo_steps(&of_steps(&[number(&next)])).plan;
     assert!(!p.exists("made") && p.exists("by hand"), "what was at work is undone");
-    assert_eq!(plan.doubts, [(number(&server), herma_core::steps::Doubt::InBackground)]);
+    assert_eq!(plan.doubts, [(number(&server), Doubt::InBackground)]);
     p.project().end_session("s").unwrap();
     p.write("later", "person\n");
     p.save("later");

@@ -65,6 +65,12 @@ impl TempName {
         None
     }
 
+    /// Is it the same process that owns both?
+    pub fn has_owner_of(&self, other: &Self) -> bool {
+        let of = |name: &Self| (name.boot.clone(), name.namespace, name.pid, name.started);
+        of(self) == of(other)
+    }
+
     /// Reads a name back; `None` if it is not one of ours.
     pub fn parse(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?;

@@ -47,7 +47,7 @@ impl Driver for Cline {
                 let arguments = json!({"path": at(path), "new_text": text});
                 Some(Call::tool("editor", arguments))
             }
-            Action::Look { .. } | Action::Delegate { .. } => None,
+            Action::Look { .. } | Action::Background { .. } | Action::Delegate { .. } => None,
             Action::Edit { path, old, new } => {
                 let arguments = json!({"path": at(path), "old_text": old, "new_text": new});
                 Some(Call::tool("editor", arguments))

@@ -69,7 +69,8 @@ impl Driver for Codex {
                 let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
                 Some(patch(format!("*** Add File: {path}\n{lines}")))
             }
-            Action::Look { .. } | Action::Delegate { .. } => None,
+            // A command of its that goes on is an open call.
+            Action::Background { .. } | Action::Look { .. } | Action::Delegate { .. } => None,
             Action::Edit { path, old, new } => {
                 Some(patch(format!("*** Update File: {path}\n@@\n-{old}\n+{new}\n")))
             }

@@ -43,6 +43,10 @@ impl Driver for Copilot {
             Action::Shell { command } => {
                 Call::tool("bash", json!({"command": command, "description": "as the script says"}))
             }
+            Action::Background { command } => Call::tool(
+                "bash",
+                json!({"command": command, "description": "as the script says", "mode": "async"}),
+            ),
             Action::Delegate { .. } => return None,
         })
     }

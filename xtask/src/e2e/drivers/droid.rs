@@ -48,7 +48,7 @@ impl Driver for Droid {
                 json!({"summary": "as the script says", "command": command, "timeout": 60, "riskLevel": {"value": "low", "reason": "as the script says"}}),
             ),
             // Its sub-agents are told the prompt of the conversation, so the model cannot tell them from it.
-            Action::Delegate { .. } => return None,
+            Action::Background { .. } | Action::Delegate { .. } => return None,
         })
     }
 }

@@ -25,8 +25,8 @@ impl Driver for Gemini {
             "privacy": {"usageStatisticsEnabled": false},
         });
         sandbox.write_json(".gemini/settings.json", &settings)?;
-        let workspace = sandbox.workspace().to_string_lossy().into_owned();
-        let trusted = json!({workspace: "TRUST_FOLDER"});
+        let projects = sandbox.directory().to_string_lossy().into_owned();
+        let trusted = json!({projects: "TRUST_FOLDER"});
         sandbox.write_json(".gemini/trustedFolders.json", &trusted)
     }
 
@@ -55,6 +55,8 @@ impl Driver for Gemini {
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         let at = |path| absolute(workspace, path);
         Some(match action {
+            // It writes nothing outside its workspace.
+            Action::Create { path, .. } if path.starts_with("../") => return None,
             Action::Create { path, text } => {
                 Call::tool("write_file", json!({"file_path": at(path), "content": text}))
             }
@@ -69,6 +71,10 @@ impl Driver for Gemini {
             Action::Shell { command } => Call::tool(
                 "run_shell_command",
                 json!({"command": command, "description": "as the script says"}),
+            ),
+            Action::Background { command } => Call::tool(
+                "run_shell_command",
+                json!({"command": command, "description": "as the script says", "is_background": true}),
             ),
             Action::Delegate { .. } => return None,
         })

@@ -50,7 +50,7 @@ impl Driver for Goose {
                 let arguments = json!({"path": at(path), "content": text});
                 Some(Call::tool("write", arguments))
             }
-            Action::Look { .. } | Action::Delegate { .. } => None,
+            Action::Look { .. } | Action::Background { .. } | Action::Delegate { .. } => None,
             Action::Edit { path, old, new } => {
                 let arguments = json!({"path": at(path), "before": old, "after": new});
                 Some(Call::tool("edit", arguments))

@@ -51,6 +51,10 @@ impl Driver for Grok {
                 "run_terminal_command",
                 json!({"command": command, "description": "as the script says"}),
             ),
+            Action::Background { command } => Call::tool(
+                "run_terminal_command",
+                json!({"command": command, "description": "as the script says", "background": true}),
+            ),
             Action::Delegate { prompt } => Call::tool(
                 "spawn_subagent",
                 json!({"prompt": prompt, "description": "as the script says", "background": false}),

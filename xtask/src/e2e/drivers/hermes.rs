@@ -50,6 +50,9 @@ impl Driver for Hermes {
                 }),
             ),
             Action::Shell { command } => Call::tool("terminal", json!({"command": command})),
+            Action::Background { command } => {
+                Call::tool("terminal", json!({"command": command, "background": true}))
+            }
             Action::Delegate { .. } => return None,
         })
     }

@@ -47,6 +47,10 @@ impl Driver for Kimi {
                 Call::tool("Edit", json!({"path": at(path), "old_string": old, "new_string": new}))
             }
             Action::Shell { command } => Call::tool("Bash", json!({"command": command})),
+            Action::Background { command } => Call::tool(
+                "Bash",
+                json!({"command": command, "description": "as the script says", "run_in_background": true}),
+            ),
             Action::Delegate { prompt } => Call::tool(
                 "Agent",
                 json!({"description": "as the script says", "prompt": prompt, "subagent_type": "coder"}),

@@ -18,7 +18,9 @@ pub fn settings(model: &str) -> Value {
             "options": {"baseURL": format!("{model}/v1"), "apiKey": "x"},
             "models": {"fake-model": fake},
         }},
-        "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
+        "permission": {
+            "edit": "allow", "bash": "allow", "webfetch": "deny", "external_directory": "allow",
+        },
     })
 }
 
@@ -77,6 +79,7 @@ impl Driver for OpenCode {
             Action::Shell { command } => {
                 Call::tool("bash", json!({"command": command, "description": "as the script says"}))
             }
+            Action::Background { .. } => return None,
             Action::Delegate { prompt } => Call::tool(
                 "task",
                 json!({

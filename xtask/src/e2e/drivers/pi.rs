@@ -41,7 +41,7 @@ impl Driver for Pi {
                 json!({"path": at(path), "edits": [{"oldText": old, "newText": new}]}),
             ),
             Action::Shell { command } => Call::tool("bash", json!({"command": command})),
-            Action::Delegate { .. } => return None,
+            Action::Background { .. } | Action::Delegate { .. } => return None,
         })
     }
 }

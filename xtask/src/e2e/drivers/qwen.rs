@@ -64,6 +64,10 @@ impl Driver for Qwen {
                     "command": command, "description": "as the script says", "is_background": false,
                 }),
             ),
+            Action::Background { command } => Call::tool(
+                "run_shell_command",
+                json!({"command": command, "description": "as the script says", "is_background": true}),
+            ),
             Action::Delegate { .. } => return None,
         })
     }

@@ -49,7 +49,7 @@ impl Driver for Vibe {
                 json!({"file_path": at(path), "old_string": old, "new_string": new}),
             ),
             Action::Shell { command } => Call::tool("bash", json!({"command": command})),
-            Action::Delegate { .. } => return None,
+            Action::Background { .. } | Action::Delegate { .. } => return None,
         })
     }
 }

@@ -11,12 +11,14 @@
 mod approvals;
 
 use crate::agents::definition::{
-    Agent, Definition, EventKind, HooksJson, Rules, TOP, ToolClass, like_claude,
+    Agent, Definition, EventKind, HooksJson, InTurn, Rules, TOP, ToolClass, like_claude,
 };
 use crate::payload::fields::{id, prompt};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    // Commands run side by side. A patch that fails has no end that is told.
+    in_turn: InTurn::Edits,
     replies: Some(|reply| like_claude("UserPromptSubmit", reply)),
     sign: |places| places.variable_or("CODEX_HOME", ".codex"),
     place_variables: &["CODEX_HOME"],

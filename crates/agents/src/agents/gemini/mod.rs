@@ -10,13 +10,13 @@
 mod trust;
 
 use crate::agents::definition::{
-    Agent, CommandFiles, CommandForm, Definition, EventKind, HooksJson, Rules, Scope, Target,
-    ToolClass, like_claude,
+    Agent, CommandFiles, CommandForm, Definition, EventKind, HooksJson, InTurn, Rules, Scope,
+    Target, ToolClass, like_claude,
 };
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
-    runs_in_turn: true,
+    in_turn: InTurn::Everything,
     commands: Some(CommandFiles {
         directory: |places| (AGENT.sign)(places).join("extensions/herma/commands"),
         form: CommandForm::Toml,

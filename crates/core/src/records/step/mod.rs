@@ -158,6 +158,8 @@ pub enum Doubt {
     EndUnknown,
     /// It went on in the background: nobody can tell what it changed after it was answered, and what others did meanwhile.
     InBackground,
+    /// A person may have deleted something before it ran: that counts as its own.
+    DeletionUnclear,
     /// A checkpoint before or after it is gone: what changed until the next one that is left counts too.
     CheckpointGone,
 }
@@ -169,6 +171,7 @@ impl Doubt {
             Self::StillOpen => "open",
             Self::EndUnknown => "end-unknown",
             Self::InBackground => "in-background",
+            Self::DeletionUnclear => "deletion-unclear",
             Self::CheckpointGone => "checkpoint-gone",
         }
     }
@@ -348,13 +351,17 @@ impl Step {
         }
     }
 
-    /// What is in doubt about it, if it is not known where it began or ended.
-    pub(crate) const fn doubt(&self) -> Doubt {
+    /// What is in doubt about it, if it is not known where it began or ended, or what it did. Also told: are both its checkpoints there?
+    pub(crate) fn doubt(&self, has_both: bool) -> Doubt {
+        let is_noted = !self.unclear.is_empty() && !self.unclear.contains(&RelPath::root());
         match self.end {
             StepEnd::Open => Doubt::StillOpen,
             StepEnd::Unknown(_) => Doubt::EndUnknown,
             StepEnd::Changed(_) | StepEnd::Unchanged(_) if self.background.is_some() => {
                 Doubt::InBackground
+            }
+            StepEnd::Changed(_) | StepEnd::Unchanged(_) if has_both && is_noted => {
+                Doubt::DeletionUnclear
             }
             StepEnd::Changed(_) | StepEnd::Unchanged(_) => Doubt::CheckpointGone,
         }
@@ -372,9 +379,17 @@ impl Step {
 
     /// Is it open although the process that was to end it is gone?
     pub(crate) fn is_abandoned(&self) -> bool {
-        let owner = self.owner.as_ref().and_then(|owner| TempName::parse(owner.as_bytes()));
         let goes_on = self.is_open() || self.is_in_background();
-        goes_on && owner.is_some_and(|owner| !owner.owner_lives())
+        goes_on && self.process().is_some_and(|owner| !owner.owner_lives())
+    }
+
+    fn process(&self) -> Option<TempName> {
+        TempName::parse(self.owner.as_ref()?.as_bytes())
+    }
+
+    /// Is it this process that is to end it?
+    pub fn is_of(&self, process: &TempName) -> bool {
+        self.process().is_some_and(|owner| owner.has_owner_of(process))
     }
 
     /// Did it change nothing, neither in checkpoints nor outside them, as far as anybody noticed?
