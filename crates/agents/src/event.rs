@@ -110,6 +110,8 @@ pub struct ToolUse {
     pub directory: Option<PathBuf>,
     /// Does it go on in the background after it has answered?
     pub in_background: bool,
+    /// After it has run: did it fail, as far as the name of the event says?
+    pub failed: bool,
     /// After it has run: how long that took, if the agent says so. What it waited for a person before that is not in
     /// it, except where the agent asks within the tool.
     pub duration: Option<Duration>,

@@ -222,6 +222,7 @@ impl Rules {
             paths,
             directory: payload.paths(place, DIRECTORIES.split(' ')).into_iter().next(),
             in_background: in_background(payload, place),
+            failed: event.is_some_and(|event| event.to_ascii_lowercase().ends_with("failure")),
             duration: self.duration(payload),
             name,
         })

@@ -215,7 +215,7 @@ fn explain_undo(new: CommandError, error: &Error) -> CommandError {
         }
         Error::NothingToRedo => new
             .with_state("Nothing was changed.")
-            .with_hint("`herma redo` redoes what `herma undo` undid last, until something new is done. `herma list` shows what is undone; `herma restore N FILE` brings a file back as it was after change N."),
+            .with_hint("`herma redo` redoes what a bare `herma undo` undid, until something new is done. What `herma undo N` undid, `herma undo` brings back; `herma list` shows what is undone."),
         Error::ChangedSinceUndo => new.with_state("Nothing was changed.").with_hint(
             "`herma list` shows the state from before the undo; `herma restore N` goes back to it.",
         ),

@@ -361,7 +361,7 @@ fn lost_refs(refs: &[String], more: usize) -> String {
 fn no_such_step(which: &WhichStep) -> String {
     match which {
         WhichStep::Id(id) => format!("there is no step {id}"),
-        WhichStep::Call(call) => {
+        WhichStep::Call { id: call, .. } => {
             let call = herma_store::path::escape(call.as_bytes());
             format!("no step with the call id `{call}` is under way")
         }

@@ -425,8 +425,8 @@ impl<'l> Ledger<'l> {
         for step in steps {
             let own = self.of_step(step, names)?;
             changes.add(own.clone().unwrap_or_default());
-            let mark = marks.of(step.handle);
-            let (undone, in_part) = (mark == Some(Mark::Undone), mark == Some(Mark::InPart));
+            let undone = marks.is_undone(step.handle);
+            let in_part = marks.is_in_part(step.handle);
             calls.push(RowCall { step: step.clone(), changes: own, undone, in_part });
         }
         if let (true, Some(checkpoint)) = (calls.is_empty(), draft.checkpoint) {

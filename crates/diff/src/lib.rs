@@ -38,7 +38,7 @@ pub use lines::{PatchLine, PatchLineKind};
 pub use patch::PatchOptions;
 pub use patch::quote::quote;
 pub use renames::{Detected, RenameOptions};
-pub use replaced::{Replacement, follows};
+pub use replaced::{Became, Replacement, became};
 pub use stat::{Budget, FileStat, Stats};
 pub use store_side::{Pending, StoreSide};
 pub use trees::{compare, entry_at};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use herma_diff::lines::is_binary;
-use herma_diff::merge::{Labels, Merge, Resolution, merge};
+use herma_diff::merge::{Labels, Merge, Resolution, merge, merge_apart};
 use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_diff::{DiffError, FileState};
 use herma_store::RelPath;
@@ -186,7 +186,8 @@ impl<'a> Rule<'a> {
         else {
             return Ok(None);
         };
-        let merge: Merge<'_> = merge(&base, &our_text, &their_text);
+        // Who undoes one line means to keep the next.
+        let merge: Merge<'_> = merge_apart(&base, &our_text, &their_text);
         let lines: Vec<(usize, usize)> = merge.conflicts().map(|one| one.our_lines).collect();
         let is_clean = lines.is_empty();
         let why = ConflictWhy::Text { lines };

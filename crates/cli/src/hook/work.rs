@@ -357,7 +357,10 @@ fn end_call(
     call: &HookCall,
     tool: &ToolUse,
 ) -> Result<String, Error> {
-    let which = WhichStep::Call(call.event.call_key().unwrap_or_default());
+    let which = WhichStep::Call {
+        id: call.event.call_key().unwrap_or_default(),
+        session: call.event.session.clone(),
+    };
     let answer = if tool.in_background {
         CallEnd::GoesOn
     } else if only_reads(tool) {
@@ -365,7 +368,7 @@ fn end_call(
     } else {
         let since = tool.duration.and_then(|took| began(call, took));
         let base = tool.directory.as_deref().or(call.event.directory.as_deref());
-        CallEnd::Ran(Ran { since, wrote: wrote(project, tool, base) })
+        CallEnd::Ran(Ran { since, failed: tool.failed, wrote: wrote(project, tool, base) })
     };
     match project.end_call(&which, answer, &NoProgress) {
         Ok(ended) => {

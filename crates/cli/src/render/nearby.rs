@@ -52,7 +52,7 @@ pub(crate) fn tell_of_moved(env: &CommandEnv, project: &Project, checkpoints: us
 }
 
 /// What to type to reconnect the projects that were moved to where somebody is.
-fn moved_here(moved: &[KnownProject]) -> Vec<String> {
+pub(crate) fn moved_here(moved: &[KnownProject]) -> Vec<String> {
     let is_only = moved.len() == 1;
     let told = moved.iter().map(|one| {
         let which = if is_only { String::new() } else { format!(" {}", one.id) };

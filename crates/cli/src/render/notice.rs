@@ -74,11 +74,21 @@ fn listed(items: &[String], room: usize) -> String {
     text
 }
 
+/// A name that could be read as words, or as a mark of the conversation, stands in quotes.
 fn shown_path(path: &RelPath) -> String {
     let text = escape(path.as_bytes());
-    let surplus = characters(&text).saturating_sub(MAX_PATH);
+    let is_plain = |c: char| c.is_alphanumeric() || "._-/+@~".contains(c);
+    if !text.chars().all(is_plain) {
+        let text = text.replace('"', "\\\"").replace('<', "\\x3c").replace('>', "\\x3e");
+        return format!("\"{}\"", shortened(&text));
+    }
+    shortened(&text)
+}
+
+fn shortened(text: &str) -> String {
+    let surplus = characters(text).saturating_sub(MAX_PATH);
     if surplus == 0 {
-        return text;
+        return text.to_owned();
     }
     let end: String = text.chars().skip(surplus + 1).collect();
     format!("…{end}")

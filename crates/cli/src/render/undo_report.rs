@@ -378,7 +378,7 @@ fn tell(ui: &Ui, plan: &UndoPlan) {
         if plan.asked.how == UndoneAs::Redo {
             ui.hint("`herma restore N FILE` brings a file back as it was after change N.");
         } else if plan.asked.conflicts == Conflicts::Leave {
-            ui.hint("The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.");
+            ui.hint("The same command with `--conflicts=markers` undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.");
         }
     }
 }
@@ -427,8 +427,8 @@ fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
             Doubt::InBackground => {
                 "went on in the background: what it changed meanwhile cannot be told from this"
             }
-            Doubt::DeletionUnclear => {
-                "did not run at once: what was deleted meanwhile, by hand too, counts as its own"
+            Doubt::Unclear => {
+                "was not alone: what others deleted or changed in its files meanwhile, by hand too, counts as its own"
             }
             Doubt::CheckpointGone => {
                 "has lost a checkpoint: what changed until the next one, by hand too, counts as its own"

@@ -8,6 +8,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["checkpoint", "snapshot", "commit", "backup", "create", "add"], "`herma save` makes a checkpoint; `herma list` lists them; `herma checkpoints` looks after the store."),
     (&["revert", "reset", "back", "rewind"], "`herma undo` undoes the last prompt or restore; `herma restore N` goes back to a checkpoint."),
     (&["checkout", "switch"], "`herma restore N` brings back checkpoint N; `herma restore N FILE` one file of it."),
+    (&["ui", "tui", "gui"], "`herma list` shows the timeline, `herma show N` one change; `herma undo` undoes the last prompt."),
     (&["delete", "rm", "remove"], "`herma drop N` removes a checkpoint; `herma purge FILE` removes a file from all of them."),
     (&["clean", "prune", "gc"], "`herma checkpoints prune` frees space; `herma drop N` removes a checkpoint."),
     (&["verify", "check", "fsck"], "`herma checkpoints verify` checks the store; `herma doctor` the setup."),

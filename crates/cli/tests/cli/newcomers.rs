@@ -438,3 +438,80 @@ fn a_message_or_a_path_in_the_wrong_place_is_understood() {
     let saved = project.run(["save", "--name", "before-deploy"]);
     assert!(saved.error_text().contains("cleaning will not remove it"), "{saved}");
 }
+
+#[test]
+fn an_own_edit_of_the_next_line_stays_and_one_of_the_same_line_is_told_of() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("config.py", "port = 81\nhost = \"mine\"\n");
+    let refused = project.run(["undo", "3"]).code(3);
+    assert!(
+        refused.error_text().contains("config.py: the same lines were changed since"),
+        "{refused}"
+    );
+    let chosen = project.run(["undo", "3", "-p"]).code(3);
+    let said = chosen.error_text();
+    assert!(said.contains("config.py: the same lines were changed since"), "{said}");
+    assert!(said.contains("`--conflicts=markers`"), "{said}");
+    call(&project, "add hosts", |p| p.write("config.py", "port = 81\nhost = \"h\"\nmore = 1\n"));
+    let listed = json(&project.run(["list", "--json"]).success());
+    let newest = listed["rows"][0]["number"].to_string();
+    project.write("config.py", "port = 81\nhost = \"h\"\nmore = 2\n");
+    call(&project, "other hosts", |p| p.write("config.py", "port = 81\nhost = \"i\"\nmore = 2\n"));
+    assert_ne!(newest, "null");
+    project.write("config.py", "port = 82\nhost = \"i\"\nmore = 3\n");
+    project.run(["undo"]).success();
+    assert_eq!(project.read("config.py"), "port = 82\nhost = \"h\"\nmore = 3\n");
+}
+
+#[test]
+fn an_undo_of_everything_or_of_what_is_not_there_undoes_nothing() {
+    let env = test_env();
+    let project = shop(&env);
+    let before = project.tree();
+    for (arguments, hint) in [
+        (&["undo", "--all"][..], "`herma restore 1` undoes all"),
+        (&["undo", "claude"], "`herma undo --only-agent claude` undoes all that claude did"),
+        (&["undo", "4-99"], "`herma list` shows"),
+    ] {
+        let refused = project.run(arguments).code(if arguments[1] == "4-99" { 10 } else { 2 });
+        assert!(refused.error_text().contains(hint), "{refused}");
+    }
+    assert_eq!(before, project.tree());
+    let refused = project.run(["diff", "docs"]).code(10);
+    assert!(refused.error_text().contains("`herma history docs` says who deleted it"), "{refused}");
+    project.run(["undo", "--agent", "claude"]).success();
+    assert!(project.exists("docs/usage.md"));
+}
+
+#[test]
+fn a_prompt_of_which_one_file_is_undone_is_marked() {
+    let env = test_env();
+    let project = shop(&env);
+    project.run(["undo", "2-3", "config.py"]).success();
+    project.run(["undo", "docs"]).success();
+    let rows = json(&project.run(["list", "--json"]).success())["rows"].clone();
+    let undone = |number: u64| {
+        let of = |row: &&serde_json::Value| {
+            row["steps"].as_array().is_some_and(|all| all.contains(&number.into()))
+        };
+        rows.as_array().unwrap().iter().find(of).unwrap()["undone"].clone()
+    };
+    assert_eq!((undone(2), undone(4)), ("partly".into(), "partly".into()), "{rows:#}");
+}
+
+#[test]
+fn a_save_for_an_agent_is_not_shown_as_its_work() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("config.py", "mine\n");
+    call(&project, "next", |p| p.write("new.py", "agent\n"));
+    let shown = project.run(["show", "6"]).success();
+    let text = shown.text();
+    assert!(
+        !text.contains("Agent:") && text.contains("For:      agent claude, session s-1"),
+        "{text}"
+    );
+    let shown = project.run(["show", "7"]).success();
+    assert!(shown.text().contains("Agent:    claude"), "{shown}");
+}

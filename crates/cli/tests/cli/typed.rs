@@ -51,8 +51,17 @@ fn it_is_about_the_session_it_is_typed_in_and_is_no_prompt_of_it() {
     stopped(&agent, "gemini", "/undo");
     assert_eq!((project.read("a.txt"), project.read("b.txt")), ("one\n".into(), "two\n".into()));
     assert!(stopped(&agent, "gemini", "/undo").contains("nothing to undo"));
-    stopped(&agent, "gemini", "/undo 3");
-    assert_eq!(project.read("b.txt"), "keep\n");
+    let elsewhere = stopped(&agent, "gemini", "/undo 3");
+    assert!(
+        elsewhere.contains("not this session's work: `herma undo 3` in a terminal"),
+        "{elsewhere}"
+    );
+    let elsewhere = stopped(&other, "gemini", "/redo");
+    assert!(
+        elsewhere.contains("not this session's work: `herma redo` in a terminal"),
+        "{elsewhere}"
+    );
+    assert_eq!((project.read("a.txt"), project.read("b.txt")), ("one\n".into(), "two\n".into()));
     let timeline = stopped(&agent, "gemini", "/timeline");
     assert!(timeline.contains("\"mine\"") && timeline.contains("undone"), "{timeline}");
     assert!(!timeline.contains("theirs") && !timeline.contains("/undo"), "{timeline}");

@@ -183,7 +183,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     ------- stderr -------
     Warning: 1 conflict left as it is:
       code.txt: the same lines were changed since (line 3)
-    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.
+    Hint: The same command with `--conflicts=markers` undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.
     Step 2 was not undone: code.txt stays as it is.
     [exit status: 3]
     ");
@@ -230,7 +230,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_undone_and_no_file_is_half_r
     ------- stderr -------
     Warning: 1 conflict left as it is:
       config.py: the same lines were changed since (line 3)
-    Hint: The same command with `--conflicts=theirs` undoes that over what came later, `=ours` undoes the rest of the file and keeps that, `=markers` writes both.
+    Hint: The same command with `--conflicts=markers` undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.
     Undid a part of step 5: 1 file written, 0 deleted.
     Step 2 was not undone: config.py stays as it is.
     Step 5 was undone in part: config.py stays as it is.

@@ -591,11 +591,13 @@ fn is_within(log: &StepLog, step: &Step, outer: i64) -> bool {
 }
 
 /// The newest call of this name that is under way, or else one of which it was only inferred that it was over: the agent knows better.
-fn told_of(log: &StepLog, call: Option<&str>) -> Result<Option<Step>> {
+fn told_of(log: &StepLog, told: &StepStart) -> Result<Option<Step>> {
     let mut over = None;
     for step in log.recent() {
         let step = step?;
-        if step.start.call.as_deref() != call {
+        let session = &told.facts.session;
+        let is_its = session.is_none() || step.start.facts.session == *session;
+        if step.start.call != told.call || !is_its {
             continue;
         }
         if step.is_open() {
@@ -610,9 +612,10 @@ fn find_open(log: &StepLog, which: &WhichStep) -> Result<Step> {
     let found = match which {
         WhichStep::Id(StepId::Handle(handle)) => log.step(*handle)?,
         WhichStep::Id(id) => log.newest(|step| step.is(*id))?,
-        WhichStep::Call(call) => {
-            let wanted = StepStart { call: Some(call.clone()), ..StepStart::default() }.cut();
-            told_of(log, wanted.call.as_deref())?
+        WhichStep::Call { id, session } => {
+            let facts = Facts { session: session.clone(), ..Facts::default() };
+            let call = Some(id.clone());
+            told_of(log, &StepStart { facts, call, ..StepStart::default() }.cut())?
         }
     };
     match (found, which) {

@@ -5,8 +5,7 @@
 //! is gone, the time of its directory does, if nothing changed there since. A file that became exactly what a tool said it would
 //! write is surely its doing, whoever was at work beside it.
 
-use herma_diff::{Change, Replacement, Side, StoreSide, compare, follows};
-use herma_fs::Dir;
+use herma_diff::{Became, Replacement, StoreSide, became, compare};
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::operation::Operation;
@@ -30,23 +29,14 @@ pub enum CallEnd {
 pub struct Ran {
     /// It ran from this time on, by the clock of file times, in nanoseconds since 1970. It may have begun later.
     pub since: Option<i64>,
+    /// Did it fail, as far as the agent says?
+    pub failed: bool,
     /// What it says it wrote into files, in its order.
     pub wrote: Vec<(RelPath, Replacement)>,
 }
 
 /// Paths of more bytes than this are not noted one by one.
 const MAX_NOTED_BYTES: usize = 64 << 10;
-
-/// Larger files are not compared with what a tool says it wrote.
-const MAX_COMPARED_BYTES: u64 = 1 << 20;
-
-/// When something changed, compared with the beginning of a tool's work.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
-    Before,
-    Since,
-    Unknown,
-}
 
 impl Operation<'_> {
     /// Notes what changed between these trees that the step did not do, or not surely. Did it do anything?
@@ -66,17 +56,23 @@ impl Operation<'_> {
         let side = StoreSide::new(&self.store.objects);
         let root = self.open_root()?;
         for change in compare(Some((&side, before)), Some((&side, after)), &[])? {
-            let when = since.map_or(When::Since, |since| changed_when(&root, &change.path, since));
-            if when == When::Before || !step.may_have_changed(&change.path) {
+            let path = change.path.as_bytes();
+            let is_since = since.map_or(Some(true), |since| root.has_changed_since(path, since));
+            if is_since == Some(false) || !step.may_have_changed(&change.path) {
                 step.not_its.push(change.path);
                 continue;
             }
-            is_idle = false;
-            if is_result(&side, &change, ran)? {
-                step.surely.push(change.path);
-            } else if when == When::Unknown {
-                step.unclear.push(change.path);
+            let own = ran.wrote.iter().filter(|(path, _)| *path == change.path);
+            match became(&side, &change, own.map(|(_, replacement)| replacement))? {
+                Became::Nothing if ran.failed => {
+                    step.not_its.push(change.path);
+                    continue;
+                }
+                Became::Exactly if !ran.failed => step.surely.push(change.path),
+                Became::Perhaps if is_since.is_some() && !ran.failed => {}
+                _ => step.unclear.push(change.path),
             }
+            is_idle = false;
         }
         let noted = step.not_its.iter().chain(&step.unclear).chain(&step.surely);
         if noted.map(|path| path.as_bytes().len()).sum::<usize>() > MAX_NOTED_BYTES {
@@ -85,34 +81,5 @@ impl Operation<'_> {
             step.unclear = vec![RelPath::root()];
         }
         Ok(!is_idle)
-    }
-}
-
-/// Did a file become exactly what the tool said it would write?
-fn is_result(side: &StoreSide<'_>, change: &Change, ran: &Ran) -> Result<bool> {
-    let own = ran.wrote.iter().filter(|(path, _)| *path == change.path);
-    let own: Vec<&Replacement> = own.map(|(_, replacement)| replacement).collect();
-    let Some(new) = change.new.filter(|_| !own.is_empty()) else { return Ok(false) };
-    if change.old.is_some_and(|old| old.mode != new.mode) {
-        return Ok(false);
-    }
-    let text = |id| side.content(&change.path, &id, MAX_COMPARED_BYTES);
-    let before = change.old.map_or(Ok(Some(Vec::new())), |old| text(old.id))?;
-    let both = before.zip(text(new.id)?);
-    Ok(both.is_some_and(|(before, after)| follows(&before, &own, &after)))
-}
-
-/// Did what is, or was, at a path change before this time or since?
-fn changed_when(root: &Dir, path: &RelPath, since: i64) -> When {
-    let Some((parent, name)) = path.split() else { return When::Unknown };
-    let Ok(directory) = root.open_beneath(parent.as_bytes()) else { return When::Unknown };
-    match directory.stat(name) {
-        Ok(stat) if stat.ctime < since => When::Before,
-        Ok(_) => When::Since,
-        Err(error) if error.is_not_found() => match directory.stat_self() {
-            Ok(stat) if stat.ctime < since => When::Before,
-            _ => When::Unknown,
-        },
-        Err(_) => When::Unknown,
     }
 }

@@ -19,8 +19,13 @@ pub struct RestoreOptions {
 pub enum WhichStep {
     /// The one that is called so.
     Id(StepId),
-    /// The newest open one with the agent's own id of the call.
-    Call(String),
+    /// The newest open one with the agent's own id of the call, in this session if it is named.
+    Call {
+        /// The id.
+        id: String,
+        /// The session.
+        session: Option<String>,
+    },
 }
 
 /// Why it is time to clean up.

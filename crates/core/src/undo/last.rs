@@ -8,7 +8,7 @@ use herma_store::{ObjectId, RelPath};
 
 use crate::engine::operation::Operation;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, Step, StepId, Undid, UndoneAs};
+use crate::records::step::{Doubt, Step, StepId, StepKind, Undid, UndoneAs};
 use crate::records::undo::{Move, Reversed};
 use crate::steps::StepChoice;
 use crate::types::checkpoint::Origin;
@@ -102,12 +102,21 @@ impl std::fmt::Display for UndoDoubt {
 impl NextMove {
     /// What a person should be asked about first, and why.
     pub fn doubt(&self) -> Option<(&Unit, UndoDoubt)> {
-        let (unit, doubt) = match self {
-            Self::Steps(planned) => (&planned.unit, planned.doubt),
-            Self::States(_, just) => just.as_ref().map(|just| (&just.unit, just.doubt))?,
-            Self::Again(_) => return None,
+        let doubt = match self {
+            Self::Steps(planned) => planned.doubt,
+            Self::States(_, just) => just.as_ref().and_then(|just| just.doubt),
+            Self::Again(_) => None,
         };
-        doubt.map(|doubt| (unit, doubt))
+        self.unit().zip(doubt)
+    }
+
+    /// What is undone or redone.
+    pub fn unit(&self) -> Option<&Unit> {
+        match self {
+            Self::Steps(planned) => Some(&planned.unit),
+            Self::States(_, just) => just.as_ref().map(|just| &just.unit),
+            Self::Again(_) => None,
+        }
     }
 
     /// Is it about a whole unit? Then the next undo undoes what a redo brought back.
@@ -129,7 +138,11 @@ impl Operation<'_> {
         }
         let steps = self.all_steps()?;
         let units = self.marks(&steps).units(&steps);
-        if units.is_empty() && asked.paths.is_empty() {
+        // Where agents tell of their work, what they did not do is not theirs to undo.
+        let is_call = |step: &Step| step.kind == StepKind::Tool;
+        let has_agents = steps.iter().any(is_call) || self.last_turn()?.is_some();
+        let is_any = asked.paths.is_empty() && asked.session.is_none();
+        if units.is_empty() && is_any && !has_agents {
             return along_states();
         }
         let of_session = |unit: &Unit| {

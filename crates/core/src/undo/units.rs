@@ -76,6 +76,8 @@ impl Unit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     marked: Marked,
+    /// Steps that an undo of some files has undone there.
+    in_files: BTreeSet<i64>,
     /// Undos that can be redone, the next one last.
     redoable: Vec<i64>,
     /// The present, in seconds since 1970.
@@ -123,6 +125,9 @@ impl Marks {
             marks.tell_redo(step);
             seen.push((newest(step, now).0, marks.marked.clone()));
         }
+        let undos = steps.iter().filter(|step| !marks.is_undone(step.handle));
+        let parts = undos.filter_map(|step| step.undid.as_ref()).flat_map(|undid| &undid.part);
+        marks.in_files = parts.copied().collect();
         marks
     }
 
@@ -183,7 +188,13 @@ impl Marks {
         self.of(handle) == Some(Mark::Undone)
     }
 
-    /// How much of this step is undone.
+    /// Is something of this step undone, and not all of it?
+    pub(crate) fn is_in_part(&self, handle: i64) -> bool {
+        let mark = self.of(handle);
+        mark == Some(Mark::InPart) || (mark.is_none() && self.in_files.contains(&handle))
+    }
+
+    /// How much of this step is undone, but for undos of single files.
     pub(crate) fn of(&self, handle: i64) -> Option<Mark> {
         self.marked.get(&handle).copied()
     }

@@ -38,7 +38,7 @@ impl TestProject {
     }
 
     fn end_call(&self, id: &str) -> Step {
-        let which = WhichStep::Call(id.to_owned());
+        let which = WhichStep::Call { id: id.to_owned(), session: None };
         self.project().end_step(&which, &NoProgress).unwrap().step
     }
 
@@ -213,4 +213,24 @@ fn a_project_nobody_has_heard_of_has_no_turn_and_nothing_open() {
     let test = TestProject::new();
     assert!(test.project().open_steps().unwrap().is_empty());
     assert!(test.project().turn("s").unwrap().is_none());
+}
+
+#[test]
+fn an_end_is_that_of_the_call_of_its_own_session() {
+    let test = TestProject::new();
+    test.write("a", "1");
+    let of = |session: &str| {
+        let facts = Facts { session: Some(session.to_owned()), ..Facts::default() };
+        StepStart { facts, ..start("1", "Bash") }
+    };
+    let now = BootMoment::now;
+    let first = test.begin_call(of("first"), &now(), None, &|_| false).step;
+    let second = test.begin_call(of("second"), &now(), None, &|_| false).step;
+    let end = |session: &str| {
+        let which = WhichStep::Call { id: "1".to_owned(), session: Some(session.to_owned()) };
+        test.project().end_step(&which, &NoProgress).map(|ended| ended.step.handle)
+    };
+    assert_eq!(end("first").unwrap(), first.handle);
+    assert!(end("third").is_err());
+    assert_eq!(end("second").unwrap(), second.handle);
 }

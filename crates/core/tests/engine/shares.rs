@@ -43,7 +43,7 @@ impl TestProject {
     }
 
     fn answers_with(&self, call: &str, answer: CallEnd) -> Step {
-        let which = WhichStep::Call(call.to_owned());
+        let which = WhichStep::Call { id: call.to_owned(), session: None };
         self.project().end_call(&which, answer, &NoProgress).unwrap().step
     }
 
@@ -149,6 +149,28 @@ fn an_edit_that_left_what_it_said_is_its_own_whoever_was_at_work() {
     p.expect("b", &[("b\n", "-"), ("two\n", &either), ("by the command\n", &either)]);
     p.undo_steps(&of_steps(&[number(&one)]));
     assert_eq!((p.read("a"), p.read("b")), ("a\n".into(), "b\ntwo\nby the command\n".into()));
+}
+
+#[test]
+fn what_a_person_did_to_a_file_that_a_tool_edits_is_not_surely_the_tools() {
+    let p = TestProject::new();
+    p.write("a", "a\nb\n");
+    p.save("before");
+    let replacement = || Replacement { old: Some("a\n".into()), new: "one\n".into(), all: false };
+    let ran = |failed| Ran { failed, wrote: vec![(rel("a"), replacement())], ..Ran::default() };
+    p.edits("failed", &["a"]);
+    p.write("a", "a\nb\nperson\n");
+    assert!(p.answers_with("failed", CallEnd::Ran(ran(true))).is_idle());
+    p.expect("a", &[("a\n", "-"), ("b\n", "-"), ("person\n", "hand")]);
+    p.edits("both", &["a"]);
+    p.write("a", "one\nb\nperson\nagain\n");
+    let both = p.answers_with("both", CallEnd::Ran(ran(false))).id();
+    let perhaps = format!("?[{both}]");
+    let expected =
+        [("one\n", &*perhaps), ("b\n", "-"), ("person\n", "hand"), ("again\n", &*perhaps)];
+    p.expect("a", &expected);
+    let undone = p.undo_steps(&of_steps(&[both]));
+    assert_eq!(undone.plan.doubts, [(both, Doubt::Unclear)]);
 }
 
 #[test]
@@ -302,7 +324,7 @@ fn what_may_have_been_deleted_before_a_tool_began_is_its_own() {
     assert_eq!(next.doubt().map(|(_, doubt)| doubt), None);
     let NextMove::Steps(planned) = next else { panic!("{next:?}") };
     let doubts: Vec<_> = planned.plan.doubts.iter().map(|(_, doubt)| *doubt).collect();
-    assert_eq!(doubts, [Doubt::DeletionUnclear]);
+    assert_eq!(doubts, [Doubt::Unclear]);
 }
 
 #[test]

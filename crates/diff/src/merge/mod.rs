@@ -1,4 +1,5 @@
-//! Three-way merge of texts, line by line, byte for byte as `git merge-file` does it.
+//! Three-way merge of texts, line by line, byte for byte as `git merge-file` does it; or with fewer conflicts, where neighbouring
+//! lines are nobody else's ([`merge_apart`]).
 //!
 //! Both sides are compared with the base. What only one side changed is taken from it; what both
 //! changed in the same way is taken once. Where they changed the same or touching lines differently
@@ -28,7 +29,7 @@ use imara_diff::{Hunk, Interner, Token};
 
 use crate::lines::align::{changed_ranges, numbered};
 use crate::lines::myers::Comparer;
-use crate::merge::overlay::{Stretch, Verdict, overlay};
+use crate::merge::overlay::{Stretch, Touching, Verdict, overlay};
 use crate::merge::refine::{join_near, refine};
 
 /// How many points the exact comparison may look at: a few seconds, and only texts of more than a
@@ -92,12 +93,27 @@ pub fn merge<'a>(base: &'a [u8], ours: &'a [u8], theirs: &'a [u8]) -> Merge<'a> 
     merge_within(base, ours, theirs, EXACT_WORK)
 }
 
+/// [`merge()`], but where both sides changed neighbouring lines, and none of them both, there is no conflict.
+pub fn merge_apart<'a>(base: &'a [u8], ours: &'a [u8], theirs: &'a [u8]) -> Merge<'a> {
+    merge_as(base, ours, theirs, EXACT_WORK, Touching::Apart)
+}
+
 /// [`merge()`] with so much time for comparing exactly.
 pub fn merge_within<'a>(
     base: &'a [u8],
     ours: &'a [u8],
     theirs: &'a [u8],
     exact_work: u64,
+) -> Merge<'a> {
+    merge_as(base, ours, theirs, exact_work, Touching::Joined)
+}
+
+fn merge_as<'a>(
+    base: &'a [u8],
+    ours: &'a [u8],
+    theirs: &'a [u8],
+    exact_work: u64,
+    touching: Touching,
 ) -> Merge<'a> {
     if ours == base {
         return Merge::settled(theirs);
@@ -116,7 +132,7 @@ pub fn merge_within<'a>(
 
     let our_changes = texts.base.changes_to(&texts.ours, &mut comparer);
     let their_changes = texts.base.changes_to(&texts.theirs, &mut comparer);
-    let stretches = overlay(&texts, &our_changes, &their_changes);
+    let stretches = overlay(&texts, &our_changes, &their_changes, touching);
     let stretches = refine(stretches, &texts, &mut comparer);
     texts.pieces(&join_near(stretches, &texts.ours))
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use proptest::prelude::*;
 use rayon::prelude::*;
 
-use crate::merge::{Labels, Resolution, merge, merge_within};
+use crate::merge::{Labels, Resolution, merge, merge_apart, merge_within};
 use crate::testing::numbered_lines;
 
 const MARKERS: Resolution<'_> =
@@ -256,6 +256,23 @@ fn texts_too_long_for_the_exact_comparison_merge_too() {
     assert_eq!(merged.clean(), Some(format!("first\n{theirs}").into_bytes()));
 }
 
+#[test]
+fn neighbouring_lines_that_only_one_side_changed_are_no_conflict_when_kept_apart() {
+    let apart = |ours: &str, theirs: &str| {
+        let merged = merge_apart(b"a\nb\nc\nd\n", ours.as_bytes(), theirs.as_bytes());
+        merged.clean().map(|bytes| String::from_utf8(bytes).expect("text"))
+    };
+    let clean = |text: &str| Some(text.to_owned());
+    assert_eq!(apart("a\n1\nc\nd\n", "a\nb\n2\nd\n"), clean("a\n1\n2\nd\n"));
+    assert_eq!(apart("a\nb\n2\nd\nlast\n", "a\n1\nc\nd\n"), clean("a\n1\n2\nd\nlast\n"));
+    assert_eq!(apart("a\nc\nd\n", "a\nb\n2\nd\n"), clean("a\n2\nd\n"));
+    assert_eq!(apart("1\nb\nc\nd\n", "a\n2\n2\nc\nd\n"), clean("1\n2\n2\nc\nd\n"));
+    assert_eq!(apart("1\nb\n3\nd\n", "a\n2\nc\n4\n"), clean("1\n2\n3\n4\n"));
+    assert_eq!(apart("a\n1\nc\nd\n", "a\n2\nc\nd\n"), None, "the same line");
+    assert_eq!(apart("a\n1\nc\nd\n", "a\nb\nnew\nc\nd\n"), None, "an insertion beside it");
+    assert_eq!(apart("a\n1\n1\nd\n", "a\nb\n2\nd\n"), None, "one of two lines");
+}
+
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         6 => prop::sample::select(vec!["a\n", "b\n", "c\n", "d\n", "\n", "}\n", "\r\n", "a\r\n"])
@@ -278,10 +295,17 @@ proptest! {
     #[test]
     fn any_bytes_merge_and_the_sides_may_be_exchanged(base in text(), ours in text(), theirs in text()) {
         let merged = merge(&base, &ours, &theirs);
-        let exchanged = merge(&base, &theirs, &ours);
-        prop_assert_eq!(merged.clean().is_some(), exchanged.clean().is_some());
-        if merged.conflicts().count() == 0 {
-            prop_assert_eq!(merged.clean(), exchanged.clean());
+        for [merged, exchanged] in [
+            [merge(&base, &ours, &theirs), merge(&base, &theirs, &ours)],
+            [merge_apart(&base, &ours, &theirs), merge_apart(&base, &theirs, &ours)],
+        ] {
+            prop_assert_eq!(merged.clean().is_some(), exchanged.clean().is_some());
+            if merged.conflicts().count() == 0 {
+                prop_assert_eq!(merged.clean(), exchanged.clean());
+            }
+        }
+        if let Some(clean) = merged.clean() {
+            prop_assert_eq!(merge_apart(&base, &ours, &theirs).clean(), Some(clean));
         }
     }
 }

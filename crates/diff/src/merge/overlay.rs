@@ -3,6 +3,9 @@
 //! Changes that do not touch stand for themselves. Those that do become one stretch, and unless all of
 //! it is the work of one side, a conflict. Changes both sides made in the same way leave no trace: the
 //! text of our side has them already.
+//!
+//! Where touching changes are to stay apart, two that replace or remove neighbouring lines stand for themselves as well. An insertion
+//! that touches a change does not: it may belong to those lines or to the next.
 
 use std::ops::Range;
 
@@ -22,6 +25,21 @@ pub(crate) enum Verdict {
     Equal,
 }
 
+/// What becomes of changes of both sides that only touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touching {
+    /// They are one, as for git.
+    Joined,
+    /// They stand for themselves.
+    Apart,
+}
+
+impl Touching {
+    fn are_apart(self, first: &Range<usize>, next: &Range<usize>) -> bool {
+        self == Self::Apart && !first.is_empty() && !next.is_empty() && first.end <= next.start
+    }
+}
+
 /// Lines that at least one side changed, and where they are in each text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
@@ -36,30 +54,34 @@ pub(crate) fn overlay(
     texts: &Texts<'_>,
     our_changes: &[Hunk],
     their_changes: &[Hunk],
+    touching: Touching,
 ) -> Vec<Stretch> {
     let mut stretches = Vec::new();
     let (mut our_rest, mut their_rest) = (our_changes.iter(), their_changes.iter());
     let (mut our_next, mut their_next) = (our_rest.next(), their_rest.next());
     loop {
         let ends_before = |change: &Hunk, next: Option<&Hunk>| {
-            next.is_none_or(|next| change.before.end < next.before.start)
+            next.is_none_or(|next| {
+                let is_apart = touching.are_apart(&lines(&change.before), &lines(&next.before));
+                is_apart || change.before.end < next.before.start
+            })
         };
         match (our_next, their_next) {
             (Some(our), _) if ends_before(our, their_next) => {
                 let base = lines(&our.before);
                 let theirs = texts.carried_over(&base, their_next, &texts.theirs);
-                add(&mut stretches, Verdict::Ours, base, lines(&our.after), theirs);
+                add(&mut stretches, Verdict::Ours, base, lines(&our.after), theirs, touching);
                 our_next = our_rest.next();
             }
             (_, Some(their)) if ends_before(their, our_next) => {
                 let base = lines(&their.before);
                 let ours = texts.carried_over(&base, our_next, &texts.ours);
-                add(&mut stretches, Verdict::Theirs, base, ours, lines(&their.after));
+                add(&mut stretches, Verdict::Theirs, base, ours, lines(&their.after), touching);
                 their_next = their_rest.next();
             }
             (Some(our), Some(their)) => {
                 if !texts.is_same_change(our, their) {
-                    add_conflict(&mut stretches, our, their);
+                    add_conflict(&mut stretches, our, their, touching);
                 }
                 let (our_end, their_end) = (our.before.end, their.before.end);
                 if our_end >= their_end {
@@ -97,7 +119,7 @@ impl Texts<'_> {
     }
 }
 
-fn add_conflict(stretches: &mut Vec<Stretch>, our: &Hunk, their: &Hunk) {
+fn add_conflict(stretches: &mut Vec<Stretch>, our: &Hunk, their: &Hunk, touching: Touching) {
     let start = our.before.start.min(their.before.start);
     let end = our.before.end.max(their.before.end);
     let widened = |change: &Hunk| {
@@ -105,7 +127,7 @@ fn add_conflict(stretches: &mut Vec<Stretch>, our: &Hunk, their: &Hunk) {
         lines(&(from..change.after.end + (end - change.before.end)))
     };
     let (ours, theirs) = (widened(our), widened(their));
-    add(stretches, Verdict::Conflict, lines(&(start..end)), ours, theirs);
+    add(stretches, Verdict::Conflict, lines(&(start..end)), ours, theirs, touching);
 }
 
 /// Adds a stretch, or extends the last one if they touch.
@@ -115,8 +137,12 @@ fn add(
     base: Range<usize>,
     ours: Range<usize>,
     theirs: Range<usize>,
+    touching: Touching,
 ) {
     match stretches.last_mut() {
+        Some(last) if touching.are_apart(&last.base, &base) => {
+            stretches.push(Stretch { verdict, base, ours, theirs });
+        }
         Some(last) if ours.start <= last.ours.end || theirs.start <= last.theirs.end => {
             if last.verdict != verdict {
                 last.verdict = Verdict::Conflict;

@@ -291,6 +291,21 @@ impl Dir {
         stat_at(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
+    /// Did what is, or was, at a path beneath change at this time or later, in nanoseconds since 1970? `None` if nobody can tell:
+    /// it is gone, and something else changed in its directory since.
+    pub fn has_changed_since(&self, path: &[u8], time: i64) -> Option<bool> {
+        let slash = path.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = slash.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+        let directory = self.open_beneath(parent).ok()?;
+        match directory.stat(name) {
+            Ok(stat) => Some(stat.ctime >= time),
+            Err(error) if error.is_not_found() => {
+                directory.stat_self().ok().filter(|stat| stat.ctime < time).map(|_| false)
+            }
+            Err(_) => None,
+        }
+    }
+
     /// What this directory itself is.
     pub fn stat_self(&self) -> Result<Stat> {
         let found = stat_fd(self.fd.as_fd()).map_err(|e| Error::on("look at", &self.path, e))?;

@@ -39,7 +39,7 @@ impl From<HandleOrCall> for WhichStep {
     fn from(which: HandleOrCall) -> Self {
         match which {
             HandleOrCall::Handle(id) => Self::Id(id),
-            HandleOrCall::Call(call) => Self::Call(call),
+            HandleOrCall::Call(id) => Self::Call { id, session: None },
         }
     }
 }

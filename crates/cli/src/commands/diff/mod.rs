@@ -75,7 +75,7 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
     let from = State::Checkpoint(Box::new(sides.from.clone()));
     let comparison = project
         .changes(&from, &to, &sides.scope, !args.no_renames, &NoProgress)
-        .map_err(|error| sides.explain(error))?;
+        .map_err(|error| sides.explain(&project, error))?;
     for path in &comparison.unreadable {
         let path = here::path(path);
         env.ui.warning(format_args!("{path} cannot be read: it is shown as if it were not there"));

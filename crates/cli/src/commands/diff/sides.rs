@@ -79,7 +79,7 @@ impl Sides {
     }
 
     /// A word that is neither a checkpoint nor a path was perhaps meant to be a checkpoint.
-    pub(super) fn explain(&self, error: Error) -> CommandError {
+    pub(super) fn explain(&self, project: &Project, error: Error) -> CommandError {
         match (&self.doubtful, &error) {
             (Some(Doubtful { text, is_checkpoint: true }), Error::PathUnknown { .. }) => {
                 let (message, hint) = if self.to.is_some() {
@@ -92,14 +92,19 @@ impl Sides {
                 };
                 CommandError::usage(message).with_hint(hint)
             }
-            (Some(Doubtful { text: argument, .. }), Error::PathUnknown { .. }) => {
-                CommandError::new(
-                    Kind::NoStore,
+            (Some(Doubtful { text: argument, .. }), Error::PathUnknown { path }) => {
+                let was_there = matches!(project.newest_with(path), Ok(Some(_)));
+                let hint = if was_there {
                     format!(
-                        "`{argument}` is neither a checkpoint nor a file, now or in the checkpoint"
-                    ),
-                )
-                .with_hint("`herma list` shows the checkpoints of this project.")
+                        "`herma history {argument}` says who deleted it, and how to get it back."
+                    )
+                } else {
+                    "`herma list` shows the checkpoints of this project.".to_owned()
+                };
+                let message = format!(
+                    "`{argument}` is neither a checkpoint nor a file, now or in the checkpoint"
+                );
+                CommandError::new(Kind::NoStore, message).with_hint(hint)
             }
             _ => error.into(),
         }

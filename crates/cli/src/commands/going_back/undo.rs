@@ -18,6 +18,7 @@ use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, choose, undo_
 use crate::conversations::pending::Pending;
 use crate::here;
 use crate::render::listing::{in_a_row, ranges};
+use crate::render::nearby::moved_here;
 use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;
 use crate::render::undo_report::{
@@ -82,6 +83,10 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
         let asked = args.how.asked(env, &project, steps, None, (&paths, &[]))?;
         let conversation = Conversation::none();
         return undo_steps(env, &project, &asked, args.dry_run, args.null, &conversation);
+    }
+    if args.all {
+        let error = CommandError::usage("`--all` is about a range of changes, and none is named");
+        return Err(meant_otherwise(&project, error.with_state("Nothing was changed."), "all"));
     }
     let asked = args.how.asked(env, &project, StepChoice::default(), None, (&paths, &[]))?;
     let last = UndoLast {
@@ -164,6 +169,12 @@ fn changes_among(
     let oldest = saved.last().map(|oldest| oldest.number);
     let saved: BTreeSet<u64> = saved.iter().map(|one| one.number).collect();
     let known = known_steps(project)?;
+    if let Some(last) = range.last().and_then(|last| last.number()) {
+        let steps = known.iter().filter_map(|step| step.number);
+        if steps.chain(saved.iter().copied()).all(|number| number < last) {
+            find(project, &last.to_string()).with_state("Nothing was changed.")?;
+        }
+    }
     let is_work = |id: &StepId| known.iter().any(|step| step.id() == *id && !step.kind.is_move());
     let is_saved = |id: &StepId| id.number().is_some_and(|n| saved.contains(&n));
     let (mut chosen, others): (Vec<_>, Vec<_>) = range.into_iter().partition(is_work);
@@ -207,13 +218,14 @@ fn not_a_number(text: &str) -> CommandError {
     let error = format!("`{text}` is neither the number of a change nor a file");
     CommandError::usage(error)
         .with_state("Nothing was changed.")
-        .with_hint("`herma list` shows the changes; `herma undo 3-5` undoes three.")
+        .with_hint("`herma list` shows the changes with their numbers: `herma undo 3` undoes one, `herma undo 3-5` the prompt with these.")
 }
 
 /// What somebody may have meant whose steps are no numbers: another way to write several, or a checkpoint.
 fn meant_otherwise(project: &Project, error: CommandError, text: &str) -> CommandError {
     let numbers: Vec<u64> = text.split(['-', '.', ',']).filter_map(|n| n.parse().ok()).collect();
     let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"-.,".contains(&byte));
+    let is_agent = |step: &Step| step.agent() == text && !step.kind.is_move();
     let hint = match (&numbers[..], is_list) {
         (&[one, other], true) if one.abs_diff(other) < 10_000 => {
             format!("Write `herma undo {}-{}`.", one.min(other), one.max(other))
@@ -225,6 +237,10 @@ fn meant_otherwise(project: &Project, error: CommandError, text: &str) -> Comman
             ),
             None => return error,
         },
+        _ if known_steps(project).is_ok_and(|steps| steps.iter().any(is_agent)) => {
+            let text = quote(text);
+            format!("`herma undo --only-agent {text}` undoes all that {text} did; `herma list --agent {text}` lists it.")
+        }
         _ if matches!(When::parse(text), Ok(Some(_))) => {
             let text = quote(text);
             format!("`herma undo --since {text}` undoes what agents did since then; `herma restore {text}` goes back to the state then.")
@@ -278,6 +294,11 @@ impl Course {
         next.map_err(|error| match (error, self) {
             (Error::NothingToUndo, Self::Undo(asked)) if !asked.paths.is_empty() => {
                 nothing_to_undo_in(project, &asked.paths)
+            }
+            (Error::NothingToUndo, _) => {
+                let error = with_state_of_files(project, Error::NothingToUndo);
+                let moved = moved_here(&project.adoptable().unwrap_or_default());
+                moved.into_iter().fold(error, CommandError::with_hint)
             }
             (error, _) => with_state_of_files(project, error),
         })

@@ -21,7 +21,7 @@ use crate::transcript::{Conversation, Following, chat};
 #[derive(Args, Debug, Default)]
 pub(crate) struct ChoiceArgs {
     /// Only what this agent did
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", alias = "agent")]
     only_agent: Option<String>,
     /// Only what this session did
     #[arg(long, value_name = "ID")]
@@ -174,11 +174,12 @@ fn failed(project: &Project, asked: &UndoSteps, error: Error) -> CommandError {
     }
 }
 
-/// Lets a person choose; is anything left to do?
+/// Lets a person choose; is anything left to do? Where there is nothing to choose, the report says why.
 pub(crate) fn choose(env: &CommandEnv, project: &Project, plan: &mut UndoPlan) -> Result<bool> {
-    if !plan.is_empty() {
-        let preview = project.preview(plan)?;
-        patch_choice::choose(&env.ui, &preview, plan)?;
+    if plan.is_empty() {
+        return Ok(true);
     }
+    let preview = project.preview(plan)?;
+    patch_choice::choose(&env.ui, &preview, plan)?;
     Ok(!plan.is_empty())
 }

@@ -8,6 +8,7 @@ use std::io::Write;
 use clap::Args;
 use herma_core::error::ErrorKind;
 use herma_core::steps::{StepChoice, StepId};
+use herma_core::types::checkpoint::Origin;
 use herma_core::{Checkpoint, Comparison, ListedStep, Project, RelPath, State};
 use herma_diff::{Change, PatchOptions};
 use herma_worktree::reason::Reason;
@@ -83,7 +84,7 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
                 out.write_all(b"\0")?;
             }
         } else {
-            write_checkpoint(out, env, &checkpoint)?;
+            write_checkpoint(out, env, (&checkpoint, step.is_some()))?;
             let work = step.as_ref().filter(|listed| !listed.step.kind.is_move());
             match work {
                 Some(work) => write_step(out, work, part_of.as_deref())?,
@@ -196,7 +197,7 @@ fn write_step(
 fn write_checkpoint(
     out: &mut dyn Write,
     env: &CommandEnv,
-    checkpoint: &Checkpoint,
+    (checkpoint, is_step): (&Checkpoint, bool),
 ) -> std::io::Result<()> {
     let theme = env.ui.theme;
     let id = theme.paint(Label::Id, &checkpoint.id.to_hex());
@@ -205,9 +206,18 @@ fn write_checkpoint(
     let when = time::local(checkpoint.time);
     writeln!(out, "Saved:    {when} ({})", time::age(checkpoint.time.seconds, env.now()))?;
     writeln!(out, "Origin:   {}", checkpoint.origin.word())?;
-    for (name, fact) in checkpoint.facts.texts() {
-        if let Some(fact) = fact {
-            writeln!(out, "{:9} {}", format!("{name}:"), escape(fact.as_bytes()))?;
+    let facts = checkpoint.facts.texts().into_iter();
+    let facts = facts.filter_map(|(name, fact)| Some((name, escape(fact?.as_bytes()))));
+    if is_step || checkpoint.origin != Origin::Saved {
+        for (name, fact) in facts {
+            writeln!(out, "{:9} {fact}", format!("{name}:"))?;
+        }
+    } else {
+        // Whoever it was saved for did not do what it holds.
+        let facts: Vec<_> =
+            facts.map(|(name, fact)| format!("{} {fact}", name.to_lowercase())).collect();
+        if !facts.is_empty() {
+            writeln!(out, "For:      {}", facts.join(", "))?;
         }
     }
     for name in &checkpoint.names {

@@ -141,7 +141,7 @@ fn tell_begun(env: &CommandEnv, project: &Project, begun: &BegunStep) -> Result<
 fn end(env: &CommandEnv, args: &EndArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let which = match (&args.call, args.handle) {
-        (Some(call), _) => WhichStep::Call(call.clone()),
+        (Some(call), _) => WhichStep::Call { id: call.clone(), session: None },
         (None, Some(handle)) => WhichStep::Id(StepId::Handle(handle)),
         (None, None) => return Err(CommandError::usage("which step has ended?")),
     };

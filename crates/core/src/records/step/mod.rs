@@ -158,8 +158,8 @@ pub enum Doubt {
     EndUnknown,
     /// It went on in the background: nobody can tell what it changed after it was answered, and what others did meanwhile.
     InBackground,
-    /// A person may have deleted something before it ran: that counts as its own.
-    DeletionUnclear,
+    /// A person may have changed or deleted something of what it changed: that counts as its own.
+    Unclear,
     /// A checkpoint before or after it is gone: what changed until the next one that is left counts too.
     CheckpointGone,
 }
@@ -171,7 +171,7 @@ impl Doubt {
             Self::StillOpen => "open",
             Self::EndUnknown => "end-unknown",
             Self::InBackground => "in-background",
-            Self::DeletionUnclear => "deletion-unclear",
+            Self::Unclear => "unclear",
             Self::CheckpointGone => "checkpoint-gone",
         }
     }
@@ -360,9 +360,7 @@ impl Step {
             StepEnd::Changed(_) | StepEnd::Unchanged(_) if self.background.is_some() => {
                 Doubt::InBackground
             }
-            StepEnd::Changed(_) | StepEnd::Unchanged(_) if has_both && is_noted => {
-                Doubt::DeletionUnclear
-            }
+            StepEnd::Changed(_) | StepEnd::Unchanged(_) if has_both && is_noted => Doubt::Unclear,
             StepEnd::Changed(_) | StepEnd::Unchanged(_) => Doubt::CheckpointGone,
         }
     }

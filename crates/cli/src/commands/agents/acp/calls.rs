@@ -90,6 +90,7 @@ impl KnownCall {
             writes: Vec::new(),
             directory: None,
             in_background: false,
+            failed: false,
             duration: None,
         };
         Self { tool, begun: false, runs: false, over: false }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use herma_agents::slash::grammar::PREFIX;
 use herma_agents::slash::message::Span;
+use herma_core::engine::NoProgress;
 use herma_core::restore::{KeptWhy, RestoreOptions};
-use herma_core::steps::{StepChoice, StepId};
+use herma_core::steps::{Step, StepChoice, StepId};
 use herma_core::{
     Checkpoint, OutsideOfStep, RelPath, Restored, StepsUndone, UndoLast, UndoPlan, UndoSteps,
     Undone,
@@ -13,7 +14,7 @@ use herma_core::{
 use herma_reversal::Decided;
 
 use super::{Asked, KeptJson, Reply};
-use crate::command_env::{Outcome, Result};
+use crate::command_env::{CommandError, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::undo::{Course, Mode, Travelled, travel};
 use crate::here;
@@ -97,6 +98,16 @@ impl Asked<'_> {
     }
 
     pub(super) fn redo_last(&self) -> Result<Reply> {
+        let next = self.project.plan_redo(&NoProgress);
+        let next = next.map_err(|error| with_state_of_files(&self.project, error))?;
+        let steps = next.unit().into_iter().flat_map(|unit| &unit.steps);
+        // An undo that nothing came after is redone as a whole: then what it undid is meant.
+        let meant = steps.flat_map(|step| match &step.undid {
+            Some(undid) => undid.steps.clone(),
+            None => vec![step.handle],
+        });
+        let meant = meant.map(StepId::Handle).collect();
+        self.check_own(meant, "what was undone last", "herma redo")?;
         self.travel("redo", &Course::Redo, &self.way_back("undo", "undoes it again"))
     }
 
@@ -110,9 +121,25 @@ impl Asked<'_> {
         format!("/{prefix}{command} {does}.")
     }
 
-    /// Undoes one change, whoever made it.
+    /// Who types to an agent means its work: what others did is undone in a terminal.
+    fn check_own(&self, ids: Vec<StepId>, what: &str, elsewhere: &str) -> Result<()> {
+        let Some(session) = self.session.filter(|_| !ids.is_empty()) else { return Ok(()) };
+        let named = StepChoice { ids, ..StepChoice::default() };
+        let steps = self.project.steps(&named)?;
+        let is_own = |step: &Step| step.start.facts.session.as_deref() == Some(session);
+        if !steps.is_empty() && steps.iter().all(|listed| is_own(&listed.step)) {
+            return Ok(());
+        }
+        let error =
+            format!("{what} is not this session's work: `{elsewhere}` in a terminal does it");
+        Err(CommandError::usage(error).with_state("Nothing was changed."))
+    }
+
+    /// Undoes one change of the session.
     pub(super) fn undo_change(&self, change: u64) -> Result<Reply> {
         let ids = vec![StepId::Number(change)];
+        let elsewhere = format!("herma undo {change}");
+        self.check_own(ids.clone(), &format!("change {change}"), &elsewhere)?;
         let steps = StepChoice { ids, ..StepChoice::default() };
         let asked = UndoSteps { steps, ..UndoSteps::default() };
         let taken = self.env.ui.during(|progress| self.project.undo_steps(&asked, progress));
