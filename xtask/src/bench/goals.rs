@@ -207,6 +207,24 @@ pub const GOALS: &[Goal] = &[
         Bound::AtMost(1.2),
     ),
     goal(
+        "6,500 files: hook before a tool / save",
+        (hooks::SUBJECT, hooks::BEFORE, hooks::HERMA),
+        &[(hooks::SUBJECT, hooks::SAVE, hooks::HERMA)],
+        Bound::AtMost(1.5),
+    ),
+    goal(
+        "6,500 files: hook after a tool / before it",
+        (hooks::SUBJECT, hooks::AFTER, hooks::HERMA),
+        &[(hooks::SUBJECT, hooks::BEFORE, hooks::HERMA)],
+        Bound::AtMost(1.0),
+    ),
+    goal(
+        "hook before a tool that only reads / program start",
+        (hooks::SUBJECT, hooks::READS, hooks::HERMA),
+        &[(hooks::SUBJECT, hooks::START, hooks::HERMA)],
+        Bound::AtMost(4.0),
+    ),
+    goal(
         "list of 1,000 checkpoints / the program before",
         (lists::SUBJECT, lists::LIST, lists::HERMA),
         &[(lists::SUBJECT, lists::LIST, lists::BEFORE_HERMA)],

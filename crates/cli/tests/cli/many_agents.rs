@@ -13,14 +13,14 @@ use std::sync::Arc;
 use herma_core::engine::NoProgress;
 use herma_core::steps::{Step, StepChoice, StepId};
 use herma_core::{Engine, EngineOptions, LineAuthor, Project, RelPath, Settings, UndoSteps};
-use herma_testkit::TestEnv;
 use herma_testkit::random::Random;
+use herma_testkit::{Bounded, TestEnv};
 use serde_json::{Value, json};
 
 use super::authors::Fixed;
 use super::test_env;
 
-const CASES: usize = 4;
+const CASES: usize = 3;
 const FILES: [&str; 20] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o/a", "o/b", "o/c",
     "o/d", "o/p/a", "o/p/b",
@@ -114,7 +114,8 @@ impl<'e> World<'e> {
         let git = |directory: &str, arguments: &[&str]| {
             let mut git = herma_testkit::git::command();
             git.current_dir(self.root_of(directory)).args(arguments);
-            assert!(git.output().expect("git runs").status.success(), "git {arguments:?}");
+            let done = git.bounded_output().expect("git runs");
+            assert!(done.status.success(), "git {arguments:?}");
         };
         for repository in ["main", "main/nested"] {
             self.env.work_dir(repository);
@@ -171,11 +172,11 @@ impl<'e> World<'e> {
         use std::io::Write;
         let mut command = self.env.command(self.env.root());
         command.args(["hook", host]).stdin(std::process::Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
+        let mut child = command.bounded_spawn().expect("the program starts");
         let mut input = child.stdin.take().expect("a pipe");
         input.write_all(payload.to_string().as_bytes()).expect("it reads");
         drop(input);
-        assert!(child.wait().expect("it ends").success());
+        assert!(child.bounded_output().expect("it ends").status.success());
         self.told.push(format!("{host} says {payload}"));
     }
 

@@ -50,7 +50,7 @@ pub use journal::{Change, Journal, NodeId, Op, Step};
 pub const STEP_VARIABLE: &str = "HERMA_FAULT_STEP";
 
 /// The step of a sweep when [`STEP_VARIABLE`] is not set.
-pub const DEFAULT_STEP: u64 = 13;
+pub const DEFAULT_STEP: u64 = 19;
 
 /// What happens at the chosen system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

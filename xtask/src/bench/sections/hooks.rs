@@ -20,16 +20,12 @@ pub const WALK: &str = "bare walk";
 pub const START: &str = "program start";
 pub const HERMA: &str = HermaKind::Plain.name();
 pub const BEFORE_HERMA: &str = HermaKind::Before.name();
+pub const SAVE: &str = "save, nothing changed";
 pub const BEFORE: &str = "hook before a tool";
-const NAMES: [&str; 7] = [
-    WALK,
-    START,
-    "save, nothing changed",
-    BEFORE,
-    "hook after a tool",
-    "hook at the beginning of a turn",
-    "hook before a tool that only reads",
-];
+pub const AFTER: &str = "hook after a tool";
+pub const READS: &str = "hook before a tool that only reads";
+const NAMES: [&str; 7] =
+    [WALK, START, SAVE, BEFORE, AFTER, "hook at the beginning of a turn", READS];
 
 struct Hooks {
     /// In tables.
