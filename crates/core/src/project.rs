@@ -194,7 +194,8 @@ impl Project {
         if let (Some(_), Some(newest)) = (look, rows.listed.checkpoints.first().cloned()) {
             let newest = State::Checkpoint(Box::new(newest));
             let found = operation.changes(&newest, &State::Present, &[], false);
-            rows.unsaved = found.and_then(|found| RowChanges::of(&found)).ok();
+            let unsaved = found.and_then(|found| RowChanges::of(&found)).ok();
+            rows.unsaved = unsaved.map(|changes| changes.within(&choice.paths));
         }
         Ok(rows)
     }

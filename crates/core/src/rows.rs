@@ -150,6 +150,14 @@ impl RowChanges {
         self.count_files();
     }
 
+    /// What changed in these files and directories; everywhere if there are none.
+    pub(crate) fn within(mut self, paths: &[RelPath]) -> Self {
+        if !paths.is_empty() {
+            self.keep_within(paths);
+        }
+        self
+    }
+
     fn add(&mut self, later: Self) {
         let sum = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
         let lines = self.lines.zip(later.lines).map(|(one, other)| sum(one, other));

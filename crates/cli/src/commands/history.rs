@@ -13,6 +13,7 @@ use herma_core::{
 };
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::commands::list::rows_and_now;
 use crate::here;
 use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
 use crate::render::json::{
@@ -94,7 +95,8 @@ fn directory(
     }
     let paths = vec![path];
     let choice = StepChoice { paths: paths.clone(), ..StepChoice::default() };
-    let rows = project.rows(&choice, usize::MAX, None)?;
+    let (rows, now) = rows_and_now(env, project, &choice, usize::MAX)?;
+    let now = now.filter(|now| now.changes.count > 0);
     let json = lazy_object! {
         schema: "herma.history/3",
         project: project_json(project),
@@ -103,9 +105,15 @@ fn directory(
         rows: list(rows.rows.iter().map(timeline::row_json)),
     };
     env.ui.answer(json, |out| {
-        timeline::write_rows(out, &env.ui, (&rows, None), /*with_calls*/ false, env.now())
+        timeline::write_rows(
+            out,
+            &env.ui,
+            (&rows, now.as_ref()),
+            /*with_calls*/ false,
+            env.now(),
+        )
     })?;
-    if rows.rows.iter().all(|row| row.changes.count == 0) {
+    if now.is_none() && rows.rows.iter().all(|row| row.changes.count == 0) {
         env.ui.status("Nothing in it has changed since the first checkpoint.");
     }
     let on_disk = |path: &RelPath| project.root().join(OsStr::from_bytes(path.as_bytes()));

@@ -109,10 +109,7 @@ pub(crate) fn rows_and_now(
     most: usize,
 ) -> Result<(Rows, Option<Now>)> {
     // What is not saved is of now, and nobody's yet.
-    let is_meant = choice.until.is_none()
-        && choice.agent.is_none()
-        && choice.session.is_none()
-        && choice.paths.is_empty();
+    let is_meant = choice.until.is_none() && choice.agent.is_none() && choice.session.is_none();
     let is_seen = is_meant && !env.ui.json && project.root().is_dir();
     let rows =
         env.ui.during(|progress| project.rows(choice, most, is_seen.then_some(progress as _)))?;

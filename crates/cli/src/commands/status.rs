@@ -44,11 +44,15 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
             }
             env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
         }
-        Some(newest) => env.ui.hint(format_args!(
-            "`herma diff` shows what changed since checkpoint {number}; `herma restore {number}` goes back to it; \
-             `herma list` shows all; `herma --help` the rest.",
-            number = newest.number
-        )),
+        Some(newest) => {
+            if now.is_some_and(|now| now.changes.count > 0) {
+                env.ui.hint(format_args!(
+                    "`herma diff` shows what is not saved; `herma restore {} --all` drops it.",
+                    newest.number
+                ));
+            }
+            env.ui.hint("`herma list` shows all; `herma --help` the rest.");
+        }
     }
     tell_of_moved(env, &project, count);
     for agent in unconnected(env) {

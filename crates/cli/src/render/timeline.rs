@@ -130,7 +130,7 @@ pub(crate) fn reach(rows: &Rows, now: Timestamp) -> Option<String> {
         0 => String::new(),
         more => format!("{} not shown. ", counted(more, "older row")),
     };
-    Some(format!("{more}Goes back to {when}, checkpoint {number}{removed}."))
+    Some(format!("{more}Oldest: checkpoint {number}, {when}{removed}."))
 }
 
 fn now_line(now: &Now) -> Line {

@@ -11,7 +11,7 @@ use herma_core::{
 use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
-use super::listing::{counted, fit, in_a_row, ranges_of_steps};
+use super::listing::{counted, fit, in_a_row, ranges_of_steps, ranges_to_type};
 use super::outside_report;
 use super::patch_choice::write_preview;
 use super::restore_report::{
@@ -139,7 +139,7 @@ pub(crate) fn move_in_words(step: &Step) -> Option<String> {
         StepKind::Undo => "undo",
         _ => return None,
     };
-    Some(format!("the {noun} {}", step.id()))
+    Some(format!("{noun} {}", step.id()))
 }
 
 /// The same of some of its steps.
@@ -378,16 +378,34 @@ fn tell(ui: &Ui, plan: &UndoPlan) {
         if plan.asked.how == UndoneAs::Redo {
             ui.hint("`herma restore N FILE` brings a file back as it was after change N.");
         } else if plan.asked.conflicts == Conflicts::Leave {
-            ui.hint("The same command with `--conflicts=markers` undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.");
+            ui.hint(format_args!(
+                "{} undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.",
+                to_decide(plan)
+            ));
+            if plan.is_empty() && plan.asked.how == UndoneAs::Last {
+                ui.hint("`herma undo N` undoes another change: `herma list` shows them.");
+            }
         }
     }
+}
+
+/// The command that decides about the conflicts of a plan: later the last prompt may be another one.
+fn to_decide(plan: &UndoPlan) -> String {
+    if plan.asked.how != UndoneAs::Last {
+        return "The same command with `--conflicts=markers`".to_owned();
+    }
+    let outcomes = plan.outcomes().into_iter();
+    let left = outcomes.filter(|outcome| outcome.extent != Extent::Whole);
+    let steps = ranges_to_type(left.filter_map(|outcome| outcome.step.number()));
+    let paths = plan.asked.paths.iter().map(|path| format!(" {}", quote(&here::path(path))));
+    format!("`herma undo {steps}{} --conflicts=markers`", paths.collect::<String>())
 }
 
 /// Names the files that have something in them that stays, each once. What is explained elsewhere is not named here.
 fn name_files(ui: &Ui, plan: &UndoPlan) {
     let reversed = &plan.reversed;
     let is_written = |path: &RelPath| reversed.changes.contains_key(path);
-    let stays = |path: &RelPath| !is_written(path);
+    let stays = |path: &RelPath| !is_written(path) && !plan.is_declined(path);
     let is_merged = |path: &RelPath| reversed.merged.contains(path);
     let explained = reversed.conflicts.iter().map(|conflict| &conflict.path);
     let mut named: BTreeSet<&RelPath> =
@@ -428,7 +446,7 @@ fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
                 "went on in the background: what it changed meanwhile cannot be told from this"
             }
             Doubt::Unclear => {
-                "was not alone: what others deleted or changed in its files meanwhile, by hand too, counts as its own"
+                "may not have been alone: what else was deleted or changed in its files meanwhile, by hand too, counts as its own"
             }
             Doubt::CheckpointGone => {
                 "has lost a checkpoint: what changed until the next one, by hand too, counts as its own"

@@ -161,7 +161,7 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted
     1    [AGE]  you     the first checkpoint
     ------- stderr -------
-    Goes back to [TIME] today, checkpoint 1.
+    Oldest: checkpoint 1, [TIME] today.
     "#);
     insta::assert_snapshot!(project.run(["list", "-v"]).success(), @r#"
     now                    no unsaved changes
@@ -170,7 +170,7 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
       2                    Write new.txt  +1  [ID]
     1    [AGE]  you     the first checkpoint  [ID]
     ------- stderr -------
-    Goes back to [TIME] today, checkpoint 1.
+    Oldest: checkpoint 1, [TIME] today.
     "#);
     project.run(["undo", "3"]).success();
     assert_eq!(project.read("a.txt"), "one\n");

@@ -178,11 +178,11 @@ fn undoing_a_restore_names_the_restore() {
     let list = project.run(["list"]).success();
     assert!(list.text().contains("\n7    just now  you     restored config.py to 1"), "{list}");
     let cases: [(&[&str], &str); 5] = [
-        (&["undo", "--dry-run"], "Undoing the restore 7 would make 1 change."),
-        (&["undo"], "Undid the restore 7: 1 file written, 0 deleted, 0 kept."),
-        (&["redo", "--dry-run"], "Redoing the restore 7 would make 1 change."),
-        (&["redo"], "Redid the restore 7: 1 file written"),
-        (&["undo"], "Undid the restore 7: 1 file written"),
+        (&["undo", "--dry-run"], "Undoing restore 7 would make 1 change."),
+        (&["undo"], "Undid restore 7: 1 file written, 0 deleted, 0 kept."),
+        (&["redo", "--dry-run"], "Redoing restore 7 would make 1 change."),
+        (&["redo"], "Redid restore 7: 1 file written"),
+        (&["undo"], "Undid restore 7: 1 file written"),
     ];
     for (arguments, expected) in cases {
         let said = said(arguments);
@@ -190,15 +190,15 @@ fn undoing_a_restore_names_the_restore() {
     }
     said(&["undo", "5"]);
     let undone = said(&["undo"]);
-    assert!(undone.contains("Undid the undo 11: 1 file written"), "{undone}");
+    assert!(undone.contains("Undid undo 11: 1 file written"), "{undone}");
     said(&["restore", "1", "config.py"]);
     project.write("src/app.py", "mine\n");
     let undone = said(&["undo"]);
-    assert!(undone.contains("Undid the restore 13: 1 file written"), "{undone}");
+    assert!(undone.contains("Undid restore 13: 1 file written"), "{undone}");
     let redone = said(&["redo"]);
-    assert!(redone.contains("Redid the restore 13: 1 file written"), "{redone}");
+    assert!(redone.contains("Redid restore 13: 1 file written"), "{redone}");
     let undone = said(&["undo", "13"]);
-    assert!(undone.contains("Undid the restore 13: 1 file written"), "{undone}");
+    assert!(undone.contains("Undid restore 13: 1 file written"), "{undone}");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_command_is_a_step_that_says_what_it_changed_and_how_to_undo_it() {
     2    [AGE]  sh   sh -c 'echo two >> a.txt; echo new > b.txt; echo said'  2 files  +2
     1    [AGE]  you  the first checkpoint
     ------- stderr -------
-    Goes back to [TIME] today, checkpoint 1.
+    Oldest: checkpoint 1, [TIME] today.
     ");
 }
 

@@ -199,8 +199,9 @@ fn what_somebody_pinned_or_named_is_not_dropped_by_the_way() {
     project.run(["drop", "--yes", "3"]).success();
     project.run(["drop", "--yes", "--pinned", "1-2"]).success();
     let list = project.run(["list"]).success();
-    let reach = "checkpoint 4; 3 checkpoints were dropped or cleaned up.";
-    assert!(list.error_text().contains(reach), "{list}");
+    let said = list.error_text();
+    assert!(said.contains("Oldest: checkpoint 4, "), "{list}");
+    assert!(said.contains("; 3 checkpoints were dropped or cleaned up."), "{list}");
     project.run(["drop", "--yes", "4"]).success();
     let list = project.run(["list"]).success();
     let nothing = "Nothing is left; 4 checkpoints were dropped or cleaned up.";

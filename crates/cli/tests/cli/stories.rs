@@ -357,7 +357,7 @@ fn eight_days_away() {
     types(
         &mut shell,
         "herma list",
-        &["day, ", "\"one last thing\"", "before the holiday", "Goes back to"],
+        &["day, ", "\"one last thing\"", "before the holiday", "Oldest: checkpoint"],
     );
     shell.answer("herma undo");
     shell.wait_for_next("is older than a day. Undo it? [y/N] ");

@@ -69,6 +69,8 @@ pub struct UndoPlan {
     pub(crate) touched: BTreeMap<StepId, BTreeSet<RelPath>>,
     /// Those of them that changed something else, too.
     pub(crate) beyond: BTreeSet<StepId>,
+    /// Chosen, but of what they changed others have left nothing: it is not undone by this.
+    pub(crate) superseded: BTreeSet<StepId>,
     /// What somebody did not want after all, or wanted otherwise.
     pub(crate) declined: BTreeSet<RelPath>,
     /// The checkpoints that were held when the present was looked at: see [`herma_worktree::held`].
@@ -199,8 +201,25 @@ impl UndoPlan {
         touched.any(|path| self.is_declined(path))
     }
 
-    fn is_declined(&self, path: &RelPath) -> bool {
+    /// Did somebody choose that this stays, or how it becomes?
+    pub fn is_declined(&self, path: &RelPath) -> bool {
         self.declined.iter().any(|declined| path.starts_with(declined))
+    }
+
+    /// Forgets the steps that have nothing there any more, because others changed all of it since.
+    pub(crate) fn forget_superseded(&mut self) {
+        let Self { touched, reversed, by_others, superseded, .. } = self;
+        let is_there = |path: &RelPath| {
+            let is_changed = reversed.changes.contains_key(path);
+            is_changed || reversed.left.contains_key(path) || !by_others.contains(path)
+        };
+        touched.retain(|step, paths| {
+            let stays = paths.is_empty() || paths.iter().any(is_there);
+            superseded.extend((!stays).then_some(*step));
+            stays
+        });
+        self.steps.retain(|step| !superseded.contains(step));
+        by_others.retain(|path| touched.values().any(|paths| paths.contains(path)));
     }
 
     pub(crate) fn leave_all(&mut self, paths: &[RelPath]) {

@@ -113,7 +113,7 @@ impl Operation<'_> {
         let chosen = asked.steps.pick(&steps);
         steps.retain(|step| match how {
             UndoneAs::Restore => plan.steps.contains(&step.id()),
-            _ => chosen.contains(&step.handle),
+            _ => chosen.contains(&step.handle) && !plan.superseded.contains(&step.id()),
         });
         // What changed nothing but the files that were named is undone as a whole.
         let is_by_paths = asked.since.is_none() && asked.keep.is_empty();
@@ -278,6 +278,7 @@ impl Operation<'_> {
             exact: None,
             touched: BTreeMap::new(),
             beyond: BTreeSet::new(),
+            superseded: BTreeSet::new(),
             declined: BTreeSet::new(),
             held: Vec::new(),
             present: (present.tree, present.modes),
@@ -331,7 +332,13 @@ impl Operation<'_> {
         plan.leave_all(&asked.keep);
         let Sorted { steps, uncertain, .. } = sorted;
         plan.steps = told.ids(&steps);
+        if asked.how == UndoneAs::Chosen && asked.since.is_none() {
+            plan.forget_superseded();
+        }
         plan.doubts = doubts_of(told, &uncertain);
+        let is_meant =
+            |step: &StepId| plan.touched.get(step).is_some_and(|paths| !paths.is_empty());
+        plan.doubts.retain(|(step, _)| is_meant(step));
         Ok(plan)
     }
 

@@ -78,6 +78,8 @@ pub(crate) struct Marks {
     marked: Marked,
     /// Steps that an undo of some files has undone there.
     in_files: BTreeSet<i64>,
+    /// Steps that a redo brought back but for some files.
+    redone_in_part: BTreeSet<i64>,
     /// Undos that can be redone, the next one last.
     redoable: Vec<i64>,
     /// The present, in seconds since 1970.
@@ -120,6 +122,9 @@ impl Marks {
                 (None, _) => None,
             };
             let marked = marked.unwrap_or_else(|| marks.marked.clone());
+            if let Some(undid) = &step.undid {
+                marks.tell_redone(undid);
+            }
             changed.insert(step.handle, marks.changed_in(&marked));
             marks.marked = marked;
             marks.tell_redo(step);
@@ -149,8 +154,10 @@ impl Marks {
             // One of Herma's own moves is in both: something of it stays, but what it had marked does not.
             if undid.steps.contains(handle) {
                 marked.insert(*handle, Mark::InPart);
+            } else if undid.how != UndoneAs::Redo {
+                // What a redo leaves as it is can still be undone again.
+                marked.entry(*handle).or_insert(Mark::InPart);
             }
-            marked.entry(*handle).or_insert(Mark::InPart);
         }
         marked
     }
@@ -169,6 +176,15 @@ impl Marks {
         let is_later = |step: &&Step| newest(step, self.now).0 > order && !step.is_idle();
         marked.extend(before.iter().filter(is_later).map(|step| (step.handle, Mark::Undone)));
         marked
+    }
+
+    /// Notes which steps are there again but for some of their files.
+    fn tell_redone(&mut self, undid: &Undid) {
+        self.redone_in_part
+            .retain(|handle| !undid.steps.contains(handle) && !undid.left.contains(handle));
+        if undid.how == UndoneAs::Redo {
+            self.redone_in_part.extend(&undid.left);
+        }
     }
 
     /// What work or a move means for what can be redone.
@@ -191,7 +207,8 @@ impl Marks {
     /// Is something of this step undone, and not all of it?
     pub(crate) fn is_in_part(&self, handle: i64) -> bool {
         let mark = self.of(handle);
-        mark == Some(Mark::InPart) || (mark.is_none() && self.in_files.contains(&handle))
+        let in_files = self.in_files.contains(&handle) || self.redone_in_part.contains(&handle);
+        mark == Some(Mark::InPart) || mark.is_none() && in_files
     }
 
     /// How much of this step is undone, but for undos of single files.

@@ -14,7 +14,9 @@ use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState, find};
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
-use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, choose, undo_steps};
+use crate::commands::going_back::undo_steps::{
+    ChoiceArgs, HowArgs, agrees_to_old, choose, undo_steps,
+};
 use crate::conversations::pending::Pending;
 use crate::here;
 use crate::render::listing::{in_a_row, ranges};
@@ -81,6 +83,12 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
         check_chosen(args)?;
         let steps = args.choice.choice(env, ids);
         let asked = args.how.asked(env, &project, steps, None, (&paths, &[]))?;
+        let is_open = asked.steps.ids.is_empty() && args.choice.is_open_ended();
+        let may_surprise = is_open && !args.yes && !args.dry_run && !args.how.patch;
+        if may_surprise && !agrees_to_old(env, &project, &asked)? {
+            env.ui.status("Nothing was changed.");
+            return Ok(Outcome::Done);
+        }
         let conversation = Conversation::none();
         return undo_steps(env, &project, &asked, args.dry_run, args.null, &conversation);
     }

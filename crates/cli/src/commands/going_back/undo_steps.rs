@@ -13,9 +13,13 @@ use crate::command_error::unknown_path;
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::steps::known::no_such_steps;
 use crate::filters::parse_when;
+use crate::render::listing::ranges_of_steps;
 use crate::render::patch_choice;
 use crate::render::undo_report::{report_planned, report_steps_undone};
 use crate::transcript::{Conversation, Following, chat};
+
+/// What is older is not undone without a question, unless it is named.
+const SECONDS_OF_A_DAY: i64 = 24 * 3600;
 
 /// Which steps are meant.
 #[derive(Args, Debug, Default)]
@@ -30,7 +34,7 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     turn: Option<Option<String>>,
-    /// Only steps started since then: 10m, 2h, 15:30, yesterday
+    /// Only steps started since then: 2h, today, 15:30, yesterday
     #[arg(long, value_name = "TIME", value_parser = parse_when)]
     since: Option<When>,
 }
@@ -42,6 +46,11 @@ impl ChoiceArgs {
             || self.session.is_some()
             || self.turn.is_some()
             || self.since.is_some()
+    }
+
+    /// May it mean steps of long ago that nobody named? An agent was always there; a session and a turn are from some day.
+    pub(crate) fn is_open_ended(&self) -> bool {
+        self.since.is_none() && self.session.is_none() && self.turn.is_none()
     }
 
     /// The session that is meant.
@@ -129,6 +138,36 @@ impl HowArgs {
             ..UndoSteps::default()
         })
     }
+}
+
+/// Asks before steps are undone that are older than a day and were not named.
+pub(crate) fn agrees_to_old(
+    env: &CommandEnv,
+    project: &Project,
+    asked: &UndoSteps,
+) -> Result<bool> {
+    let day_ago = env.now().seconds - SECONDS_OF_A_DAY;
+    let mut old = project.steps(&asked.steps)?;
+    old.retain(|one| !one.undone && one.step.ended.is_some_and(|ended| ended < day_ago));
+    if old.is_empty() {
+        return Ok(true);
+    }
+    let plan = env.ui.during(|progress| project.plan_undo_steps(asked, progress));
+    let outcomes = plan.map_err(|error| failed(project, asked, error))?.outcomes();
+    old.retain(|one| outcomes.iter().any(|outcome| one.step.is(outcome.step)));
+    let mut ids: Vec<StepId> = old.iter().map(|one| one.step.id()).collect();
+    ids.sort_unstable();
+    let why = match &ids[..] {
+        [] => return Ok(true),
+        [one] => format!("step {one} is older than a day"),
+        many => format!("steps {} are older than a day", ranges_of_steps(many)),
+    };
+    if !env.ui.can_ask() {
+        return Err(CommandError::usage(why)
+            .with_state("Nothing was changed.")
+            .with_hint("`--since 1d` leaves what is older; `--yes` undoes it, too."));
+    }
+    Ok(env.ui.ask(&format!("{why}. Undo that, too? [y/N] "))?)
 }
 
 /// Undoes what is asked for, or says what that would do.
