@@ -130,6 +130,11 @@ impl Work {
 }
 
 impl Case {
+    /// A case as a line of the table would tell it.
+    pub fn read(text: &str) -> Self {
+        Reader::default().case(0, text)
+    }
+
     /// So many days have to go by before the present.
     pub fn days(&self) -> usize {
         self.history.iter().filter(|act| matches!(act, Act::Day)).count()

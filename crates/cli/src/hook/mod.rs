@@ -187,7 +187,10 @@ fn answer_call(
     match CommandEnv::new(ui, &environment, &cli.global, overrides) {
         // What came of it is in the log, and nobody is there to hear it.
         Ok(env) => drop(work::work(&env, &call, &log, &answer)),
-        Err(error) => log.note(&format!("not saved: {}", error.message)),
+        Err(error) => {
+            log.note(&format!("not saved: {}", error.message));
+            work::tell_failure(&call, &error, &answer);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use herma_fs::process::file_clock;
 use super::log::HookLog;
 use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
-use crate::commands::agents::slash::answer_prompt;
+use crate::commands::agents::slash::{answer_prompt, failed_prompt};
 use crate::render::notice::notice_text;
 use crate::terminal::{escape, shown};
 use crate::tool_call::{MAX_HOOK_START, only_reads, start_of, wrote};
@@ -34,7 +34,8 @@ pub(crate) fn work(
     if let Some(problem) = &call.problem {
         log.came(call, None, &format!("{problem}; saving all the same"));
     }
-    if let Some(switch) = env.settings.switched_off_by() {
+    // What somebody types is done all the same: it is about what was saved before.
+    if let Some(switch) = env.settings.switched_off_by().filter(|_| call.command().is_none()) {
         log.came(call, None, &format!("{switch}: not saved"));
         log.seen(call, "off");
         return Ok(());
@@ -64,7 +65,12 @@ fn in_projects(
     if let Some(why) = projects.notes.first() {
         log.outside(call, why);
     }
-    let mut done = if projects.roots.is_empty() { Err(projects.notes.join("; ")) } else { Ok(()) };
+    let mut done = Ok(());
+    if projects.roots.is_empty() {
+        let why = projects.notes.join("; ");
+        tell_failure(call, &CommandError::usage(&*why), answer);
+        done = Err(why);
+    }
     for root in &projects.roots {
         let place = Some(root.as_os_str().as_bytes());
         match in_project(env, call, root, &projects.roots, answer) {
@@ -72,11 +78,19 @@ fn in_projects(
             Err(error) => {
                 let error = CommandError::from(error);
                 log.came(call, place, &format!("failed: {}", in_full(&error)));
+                tell_failure(call, &error, answer);
                 done = Err(error.message);
             }
         }
     }
     done
+}
+
+/// Tells who typed a command that it failed: without an answer it would go to the model.
+pub(super) fn tell_failure(call: &HookCall, error: &CommandError, answer: &Answer<'_>) {
+    if let Some(typed) = call.command() {
+        answer(&Reply::Stop(failed_prompt(typed, error)));
+    }
 }
 
 /// A failure with its causes, in one line.

@@ -515,3 +515,79 @@ fn a_save_for_an_agent_is_not_shown_as_its_work() {
     let shown = project.run(["show", "7"]).success();
     assert!(shown.text().contains("Agent:    claude"), "{shown}");
 }
+
+/// Like [`call`], by another agent.
+fn call_of(project: &WorkDir<'_>, agent: &str, work: impl FnOnce(&WorkDir<'_>)) {
+    let arguments = ["step", "begin", "--tool", "Edit", "--agent", agent, "--session", agent];
+    let handle = project.run(arguments).success().text().trim().to_owned();
+    work(project);
+    project.run(["step", "end", &handle]).success();
+}
+
+#[test]
+fn what_others_replaced_is_neither_named_nor_marked_by_an_undo_of_an_agent() {
+    let env = test_env();
+    let project = shop(&env);
+    call_of(&project, "codex", |p| p.write("config.py", "port = 81\ndebug = 1\n"));
+    call_of(&project, "codex", |p| p.write("src/app.py", "stop()\n"));
+    call_of(&project, "claude", |p| p.write("config.py", "port = 81\n"));
+    let undone = project.run(["undo", "--only-agent", "codex"]).success();
+    let said = undone.error_text();
+    assert!(said.contains("Undid step 7: 1 file written"), "{said}");
+    assert!(!said.contains("config.py"), "{said}");
+    let list = project.run(["list"]).success();
+    let codex: Vec<&str> = list.text().lines().filter(|line| line.contains("codex")).collect();
+    assert!(codex[0].ends_with("undone") && !codex[1].contains("undone"), "{list}");
+}
+
+#[test]
+fn an_undo_in_conflict_names_the_command_that_decides() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("README.md", "# Mine\n");
+    let undone = project.run(["undo"]).code(3);
+    assert!(undone.error_text().contains("`herma undo 5 --conflicts=markers`"), "{undone}");
+    project.run(["redo"]).success();
+    project.run(["undo", "4"]).success();
+    let nothing = project.run(["undo", "README.md"]).code(3);
+    let said = nothing.error_text();
+    assert!(said.contains("`herma undo 5 README.md --conflicts=markers`"), "{said}");
+    project.run(["undo", "5", "README.md", "--conflicts=markers"]).success();
+    assert!(project.read("README.md").contains("<<<<<<<"));
+}
+
+#[test]
+fn what_a_redo_left_as_it_is_is_undone_with_the_rest() {
+    let env = test_env();
+    let project = shop(&env);
+    project.run(["undo"]).success();
+    project.write("README.md", "# My shop\n");
+    project.run(["redo"]).code(3);
+    assert!(!project.exists("docs/usage.md"));
+    project.run(["undo"]).code(3);
+    assert_eq!(project.read("docs/usage.md"), "Use it.\n");
+    assert_eq!(project.read("README.md"), "# My shop\n");
+}
+
+#[test]
+fn what_is_not_saved_is_in_the_list_of_its_paths_and_in_the_history_of_its_directory() {
+    let env = test_env();
+    let project = shop(&env);
+    project.write("src/app.py", "mine()\n");
+    for arguments in [&["list", "--path", "src"][..], &["history", "src"]] {
+        let listed = project.run(arguments).success();
+        assert!(listed.text().starts_with("now  "), "{listed}");
+        assert!(listed.text().contains("src/app.py"), "{listed}");
+    }
+    for arguments in [&["list", "--path", "docs"][..], &["history", "docs"]] {
+        let listed = project.run(arguments).success();
+        assert!(!listed.text().contains("src/app.py"), "{listed}");
+    }
+    let status = project.run([""; 0]).success();
+    let said = status.error_text();
+    assert!(said.contains("`herma restore 5 --all` drops it."), "{said}");
+    project.run(["restore", "5", "--all"]).success();
+    assert_eq!(project.read("src/app.py"), "run(option)\n");
+    let status = project.run([""; 0]).success();
+    assert!(!status.error_text().contains("drops it"), "{status}");
+}

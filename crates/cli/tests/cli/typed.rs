@@ -1,6 +1,7 @@
 //! What somebody types at an agent's prompt to go back: carried out by the hook, and never seen by the model.
+#![allow(clippy::disallowed_methods, reason = "a test breaks what a store is made of")]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::notice::{Agent, repository};
 use super::{json, test_env};
@@ -84,9 +85,29 @@ fn what_only_looks_like_it_goes_to_the_model() {
     let deaf = Agent::new(&project, "goose", "s-1");
     assert_eq!(deaf.prompt("/undo"), "", "nobody would hear the answer");
     assert_eq!(project.read("a.txt"), "two\n");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_does_not_go_to_the_model() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = Agent::new(&project, "claude", "s-1");
+    agent.prompt("clean the repo");
+    agent.works(|| project.write("a.txt", "two\n"));
     project.run(["config", "set", "enabled", "false"]).success();
-    assert_eq!(agent.prompt("/undo"), "", "hooks are off");
-    assert_eq!(project.read("a.txt"), "two\n");
+    let said = stopped(&agent, "claude", "/undo");
+    assert!(said.starts_with("✅ Undid \"clean the repo\""), "{said}");
+    let store = env.home().join("checkpoints");
+    std::fs::rename(&store, store.with_extension("away")).expect("the test made it");
+    std::fs::write(&store, "no store").expect("its place is free");
+    let payload = json!({
+        "session_id": "s-1", "cwd": project.path(), "hook_event_name": "UserPromptSubmit",
+        "prompt": "/redo",
+    });
+    let heard = agent.hears(&[], &payload);
+    assert!(heard.contains(r#""decision":"block""#), "{heard}");
+    assert!(heard.contains("❌") && heard.contains("is not a directory of its own"), "{heard}");
+    assert_eq!(project.read("a.txt"), "one\n");
 }
 
 #[test]

@@ -183,6 +183,30 @@ fn mcp_does_what_the_table_says() {
 }
 
 #[test]
+fn an_agent_is_not_undone_further_back_than_a_day_without_a_question() {
+    let env = test_env();
+    let case = Case::read("save claude[a3] day claude[b5] | undo | a3 b5 | asks");
+    let (root, _) = prepared(&env, &case);
+    let project = env.work_dir(root);
+    let unchanged = || assert_eq!(read_files(project.path()), case.files);
+    let undo = ["undo", "--only-agent", "claude"];
+    let refused = project.run(undo).code(2);
+    let said = refused.error_text();
+    assert!(said.contains("step 2 is older than a day") && said.contains("--since 1d"), "{said}");
+    unchanged();
+    let mut asked = project.in_terminal(undo);
+    asked.wait_for("step 2 is older than a day. Undo that, too? [y/N]");
+    asked.answer("n");
+    asked.finish().success();
+    unchanged();
+    project.run(undo.into_iter().chain(["--dry-run"])).success();
+    project.run(undo.into_iter().chain(["--since", "1d"])).success();
+    assert_eq!(marks(&project)[1..3], [(vec![3], "yes".to_owned()), (vec![2], "no".to_owned())]);
+    project.run(undo.into_iter().chain(["--yes"])).success();
+    assert_eq!(read_files(project.path()), cases::first_files());
+}
+
+#[test]
 fn what_an_agent_undoes_is_never_implied() {
     let env = test_env();
     let project = env.work_dir("project").files([("a", "one\n")]);

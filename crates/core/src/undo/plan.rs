@@ -208,7 +208,7 @@ impl UndoPlan {
 
     /// Forgets the steps that have nothing there any more, because others changed all of it since.
     pub(crate) fn forget_superseded(&mut self) {
-        let Self { touched, reversed, by_others, superseded, .. } = self;
+        let Self { touched, reversed, by_hand, by_others, superseded, .. } = self;
         let is_there = |path: &RelPath| {
             let is_changed = reversed.changes.contains_key(path);
             is_changed || reversed.left.contains_key(path) || !by_others.contains(path)
@@ -219,7 +219,9 @@ impl UndoPlan {
             stays
         });
         self.steps.retain(|step| !superseded.contains(step));
-        by_others.retain(|path| touched.values().any(|paths| paths.contains(path)));
+        for named in [by_hand, by_others] {
+            named.retain(|path| touched.values().any(|paths| paths.contains(path)));
+        }
     }
 
     pub(crate) fn leave_all(&mut self, paths: &[RelPath]) {

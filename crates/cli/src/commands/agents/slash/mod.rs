@@ -142,6 +142,11 @@ pub(crate) fn answer_prompt(
     asked.answer(&parse(typed)).message.render(Platform::Plain)
 }
 
+/// The answer to such a prompt where it cannot be done.
+pub(crate) fn failed_prompt(typed: &str, error: &CommandError) -> String {
+    failure(action(&parse(typed)), error).message.render(Platform::Plain)
+}
+
 pub(crate) fn cmd_slash(env: &CommandEnv, args: &SlashArgs) -> Result<Outcome> {
     let request = parse(&args.text);
     let platform = args.platform;
