@@ -206,12 +206,15 @@ impl UndoPlan {
         self.declined.iter().any(|declined| path.starts_with(declined))
     }
 
-    /// Forgets the steps that have nothing there any more, because others changed all of it since.
-    pub(crate) fn forget_superseded(&mut self) {
+    /// Forgets the steps that have nothing there any more, because others changed all of it since. A file that is gone
+    /// may have been moved, and what was in it with it.
+    pub(crate) fn forget_superseded(&mut self, present: &StatCache) {
         let Self { touched, reversed, by_hand, by_others, superseded, .. } = self;
         let is_there = |path: &RelPath| {
             let is_changed = reversed.changes.contains_key(path);
-            is_changed || reversed.left.contains_key(path) || !by_others.contains(path)
+            let is_replaced =
+                by_others.contains(path) && present.entry_at(path.as_bytes()).is_some();
+            is_changed || reversed.left.contains_key(path) || !is_replaced
         };
         touched.retain(|step, paths| {
             let stays = paths.is_empty() || paths.iter().any(is_there);

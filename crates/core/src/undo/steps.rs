@@ -332,12 +332,15 @@ impl Operation<'_> {
         plan.leave_all(&asked.keep);
         let Sorted { steps, uncertain, .. } = sorted;
         plan.steps = told.ids(&steps);
-        if asked.how == UndoneAs::Chosen && asked.since.is_none() {
-            plan.forget_superseded();
+        let is_by_number = !asked.steps.ids.is_empty();
+        if asked.how == UndoneAs::Chosen && asked.since.is_none() && !is_by_number {
+            plan.forget_superseded(&present.cache);
         }
         plan.doubts = doubts_of(told, &uncertain);
-        let is_meant =
-            |step: &StepId| plan.touched.get(step).is_some_and(|paths| !paths.is_empty());
+        let is_meant = |step: &StepId| {
+            let touched = plan.touched.get(step);
+            touched.map_or(!plan.superseded.contains(step), |paths| !paths.is_empty())
+        };
         plan.doubts.retain(|(step, _)| is_meant(step));
         Ok(plan)
     }
