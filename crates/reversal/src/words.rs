@@ -35,7 +35,7 @@ impl fmt::Display for ConflictWhy {
                     _ => format!("{first}–{last}"),
                 });
                 let places = places.collect::<Vec<_>>().join(", ");
-                write!(f, "the same lines were changed since (line{plural} {places})")
+                write!(f, "the same or adjacent lines were changed since (line{plural} {places})")
             }
             Self::Binary => f.write_str("it is not text, and was changed since"),
             Self::Link => f.write_str("the link was changed since"),

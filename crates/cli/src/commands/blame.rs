@@ -19,8 +19,9 @@ use crate::terminal::{Label, Ui, time};
 
 /// Show who wrote each line of a file
 ///
-/// Shows the number of the change, agent, time, line number and line. `hand` is a person, or a program no agent started; `earlier`
-/// is older than the oldest checkpoint with the file; `unattributed` was written while several steps were under way.
+/// Shows the number of the change, agent, time, line number and line. `you` is a person, or a program no agent started
+/// (`hand` in JSON); `earlier` is older than the oldest checkpoint with the file; `unattributed` was written while several
+/// steps were under way.
 /// What a restore or undo brought back keeps its author. The changes are explained on stderr.
 #[derive(Args, Debug)]
 pub(crate) struct BlameArgs {

@@ -8,7 +8,7 @@ use herma_core::{
     Checkpoint, Extent, ListedStep, PlannedUndo, Project, RelPath, Restored, StepOutcome,
     StepsUndone, UndoPlan, Unit, WhyLeft,
 };
-use herma_reversal::{Conflicts, Decided, Outcome as Becomes};
+use herma_reversal::{Conflict, ConflictWhy, Conflicts, Decided, Outcome as Becomes};
 
 use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
 use super::listing::{counted, fit, in_a_row, ranges_of_steps, ranges_to_type};
@@ -114,6 +114,7 @@ pub(crate) fn report_steps_undone(
             UndoneAs::Redo => back_from_redo(planned.is_none_or(|planned| planned.is_whole)),
             UndoneAs::Chosen | UndoneAs::Restore => "`herma undo` brings it back.",
         });
+        hint_at_all(&env.ui, plan);
     }
     told.tell(env, outcome_of(taken))
 }
@@ -295,15 +296,7 @@ fn tell_outcomes(ui: &Ui, plan: &UndoPlan, edits: &[StepId], [in_part, not_at_al
             (true, []) => "Nothing to undo.".to_owned(),
             (true, paths) => format!("Nothing to undo in {}.", in_a_row(paths)),
         });
-        if let Some(since) = plan.asked.since.as_ref().filter(|_| !plan.by_hand.is_empty()) {
-            let paths =
-                plan.asked.paths.iter().map(|path| format!(" {}", quote(&here::path(path))));
-            let paths: String = paths.collect();
-            ui.hint(format_args!(
-                "`herma restore {}{paths} --all` undoes hand edits, too.",
-                since.number
-            ));
-        }
+        hint_at_all(ui, plan);
     }
     for outcome in left {
         let verb = match outcome.extent {
@@ -328,6 +321,18 @@ fn tell_outcomes(ui: &Ui, plan: &UndoPlan, edits: &[StepId], [in_part, not_at_al
             names => format!(": {} {stay}", in_a_row(names)),
         };
         ui.status(format_args!("{step} {} {verb}{names}.", outcome.step));
+    }
+}
+
+/// What to type so that edits by hand go, too.
+fn hint_at_all(ui: &Ui, plan: &UndoPlan) {
+    if let Some(since) = plan.asked.since.as_ref().filter(|_| !plan.by_hand.is_empty()) {
+        let paths = plan.asked.paths.iter().map(|path| format!(" {}", quote(&here::path(path))));
+        let paths: String = paths.collect();
+        ui.hint(format_args!(
+            "`herma restore {}{paths} --all` undoes hand edits, too.",
+            since.number
+        ));
     }
 }
 
@@ -376,12 +381,21 @@ fn tell(ui: &Ui, plan: &UndoPlan) {
         ));
         ui.name_some(open.into_iter(), "--json");
         if plan.asked.how == UndoneAs::Redo {
-            ui.hint("`herma restore N FILE` brings a file back as it was after change N.");
+            ui.hint("`herma restore N FILE` brings a file back as it was after change N: `herma history FILE` shows its changes.");
         } else if plan.asked.conflicts == Conflicts::Leave {
-            ui.hint(format_args!(
-                "{} undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.",
-                to_decide(plan)
-            ));
+            let has_lines = |c: &Conflict| matches!(c.why, ConflictWhy::Text { .. });
+            if plan.reversed.conflicts.iter().any(has_lines) {
+                ui.hint(format_args!(
+                    "{} undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.",
+                    to_decide(plan, "markers")
+                ));
+            }
+            if !plan.reversed.conflicts.iter().all(has_lines) {
+                ui.hint(format_args!(
+                    "{} makes what has no such lines what it was before the change: what came later in it is lost, and what did not exist is deleted.",
+                    to_decide(plan, "theirs")
+                ));
+            }
             if plan.is_empty() && plan.asked.how == UndoneAs::Last {
                 ui.hint("`herma undo N` undoes another change: `herma list` shows them.");
             }
@@ -390,15 +404,15 @@ fn tell(ui: &Ui, plan: &UndoPlan) {
 }
 
 /// The command that decides about the conflicts of a plan: later the last prompt may be another one.
-fn to_decide(plan: &UndoPlan) -> String {
+fn to_decide(plan: &UndoPlan, conflicts: &str) -> String {
     if plan.asked.how != UndoneAs::Last {
-        return "The same command with `--conflicts=markers`".to_owned();
+        return format!("The same command with `--conflicts={conflicts}`");
     }
     let outcomes = plan.outcomes().into_iter();
     let left = outcomes.filter(|outcome| outcome.extent != Extent::Whole);
     let steps = ranges_to_type(left.filter_map(|outcome| outcome.step.number()));
     let paths = plan.asked.paths.iter().map(|path| format!(" {}", quote(&here::path(path))));
-    format!("`herma undo {steps}{} --conflicts=markers`", paths.collect::<String>())
+    format!("`herma undo {steps}{} --conflicts={conflicts}`", paths.collect::<String>())
 }
 
 /// Names the files that have something in them that stays, each once. What is explained elsewhere is not named here.

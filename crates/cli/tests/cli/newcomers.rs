@@ -357,7 +357,7 @@ fn what_a_redo_could_not_bring_back_stays_marked() {
     let redone = project.run(["redo"]).code(3);
     let said = redone.error_text();
     assert!(said.contains("Redid a part of \"clean up\" (steps 4 and 5): 0 files"), "{said}");
-    assert!(said.contains("README.md: the same lines were changed since"), "{said}");
+    assert!(said.contains("README.md: the same or adjacent lines were changed since"), "{said}");
     assert!(!said.contains("was undone in part"), "{said}");
     let list = project.run(["list", "--json"]).success();
     let marks: Vec<(String, String)> = json(&list)["rows"]
@@ -446,12 +446,12 @@ fn an_own_edit_of_the_next_line_stays_and_one_of_the_same_line_is_told_of() {
     project.write("config.py", "port = 81\nhost = \"mine\"\n");
     let refused = project.run(["undo", "3"]).code(3);
     assert!(
-        refused.error_text().contains("config.py: the same lines were changed since"),
+        refused.error_text().contains("config.py: the same or adjacent lines were changed since"),
         "{refused}"
     );
     let chosen = project.run(["undo", "3", "-p"]).code(3);
     let said = chosen.error_text();
-    assert!(said.contains("config.py: the same lines were changed since"), "{said}");
+    assert!(said.contains("config.py: the same or adjacent lines were changed since"), "{said}");
     assert!(said.contains("`--conflicts=markers`"), "{said}");
     call(&project, "add hosts", |p| p.write("config.py", "port = 81\nhost = \"h\"\nmore = 1\n"));
     let listed = json(&project.run(["list", "--json"]).success());

@@ -182,7 +182,7 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     insta::assert_snapshot!(project.run(["undo", "2"]).code(3), @"
     ------- stderr -------
     Warning: 1 conflict left as it is:
-      code.txt: the same lines were changed since (line 3)
+      code.txt: the same or adjacent lines were changed since (line 3)
     Hint: The same command with `--conflicts=markers` undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.
     Step 2 was not undone: code.txt stays as it is.
     [exit status: 3]
@@ -194,7 +194,10 @@ fn a_conflict_leaves_the_file_alone_and_is_named() {
     });
     assert_eq!(planned, done, "what is predicted is what happens");
     let answer = json(&project.run(["undo", "2", "--dry-run", "--json"]).code(3));
-    assert_eq!(answer["conflicts"][0]["text"], "the same lines were changed since (line 3)");
+    assert_eq!(
+        answer["conflicts"][0]["text"],
+        "the same or adjacent lines were changed since (line 3)"
+    );
     assert_eq!(answer["schema"], "herma.undo/3");
     assert_eq!(answer["conflicts"][0]["why"], "text");
     assert_eq!(answer["conflicts"][0]["decided"], "left");
@@ -229,7 +232,7 @@ fn steps_of_which_one_is_in_conflict_are_not_called_undone_and_no_file_is_half_r
     write  other.txt
     ------- stderr -------
     Warning: 1 conflict left as it is:
-      config.py: the same lines were changed since (line 3)
+      config.py: the same or adjacent lines were changed since (line 3)
     Hint: The same command with `--conflicts=markers` undoes the rest of the file and writes both versions of these lines into it; `=ours` leaves these lines as they are; `=theirs` brings back the old ones, and what came later in them is lost.
     Undid a part of step 5: 1 file written, 0 deleted.
     Step 2 was not undone: config.py stays as it is.

@@ -159,7 +159,9 @@ impl Operation<'_> {
 
     /// What undoing a unit would do; `None` if nothing of it is there any more.
     fn plan_unit(&self, unit: Unit, asked: &UndoLast) -> Result<Option<NextMove>> {
-        let all = unit.to_undo(asked.conflicts);
+        // Who decides about conflicts by now, or names the file, means what is left of it and not what came before it.
+        let again = asked.conflicts != Conflicts::Leave || !asked.paths.is_empty();
+        let all = unit.to_undo(again);
         let choices: Vec<Vec<i64>> = if asked.only_step {
             all.into_iter().rev().map(|handle| vec![handle]).collect()
         } else {
@@ -229,8 +231,12 @@ impl Operation<'_> {
         if let Some(undid) = self.just_moved(&unit, UndoneAs::Redo, &looked)? {
             return along_states(Some(Box::new(JustMoved { unit, doubt: None, is_whole, undid })));
         }
-        let steps = self.all_steps()?.into_iter();
-        let unit = marks.unit(steps.filter(is_taken).collect());
+        let mut taken: Vec<Step> = self.all_steps()?.into_iter().filter(is_taken).collect();
+        // What one of Herma's own moves had undone comes with it.
+        if taken.iter().any(|step| step.kind.is_move()) {
+            taken.retain(|step| step.kind.is_move());
+        }
+        let unit = marks.unit(taken);
         let plan = self.plan_from(looked, &asked)?;
         Ok(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt: None, is_whole })))
     }

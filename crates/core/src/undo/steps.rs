@@ -9,7 +9,7 @@ use crate::engine::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::merge::Labels;
-use herma_diff::{Pending, StoreSide};
+use herma_diff::{Change, Pending, StoreSide};
 use herma_reversal as reversal;
 use herma_reversal::{Outcome, Request, Reversed, Run};
 use herma_store::pack::write::PackWriter;
@@ -135,13 +135,15 @@ impl Operation<'_> {
         steps.sort_unstable_by_key(|step| step.handle);
         // Who asked for the last prompt has been at all of it, and goes on to the one before.
         left.retain(|step| how == UndoneAs::Last || extent(step) == Some(Extent::Part));
-        left.extend(self.not_redone(plan, &steps)?);
+        let (not_redone, redone_in_part) = self.not_redone(plan, &steps)?;
+        left.extend(not_redone);
+        if how == UndoneAs::Redo { &mut part } else { &mut left }.extend(redone_in_part);
         let handles = |steps: Vec<Step>| steps.iter().map(|step| step.handle).collect();
         Ok(Undid { steps: handles(steps), left: handles(left), part: handles(part), how })
     }
 
-    /// The steps that one of these moves undid, and of which files stay as it left them.
-    fn not_redone(&self, plan: &UndoPlan, moves: &[Step]) -> Result<Vec<Step>> {
+    /// The steps that one of these moves undid, and of which all files stay as it left them; and those of which some do.
+    fn not_redone(&self, plan: &UndoPlan, moves: &[Step]) -> Result<(Vec<Step>, Vec<Step>)> {
         let is_move = |id: StepId| moves.iter().any(|step| step.is(id) && step.kind.is_move());
         let outcomes = plan.outcomes().into_iter().filter(|outcome| is_move(outcome.step));
         let left: Vec<RelPath> = outcomes.flat_map(|one| one.left).map(|(path, _)| path).collect();
@@ -156,18 +158,19 @@ impl Operation<'_> {
             .collect();
         let side = StoreSide::new(&self.store.objects);
         let tree = |id: ObjectId| Some((&side as _, self.state_of_checkpoint(&id)?.0));
-        let changes_any = |step: &Step| -> Result<bool> {
-            let ends = tree(step.before.checkpoint).zip(step.after().and_then(tree));
-            let Some((from, to)) = ends else { return Ok(false) };
-            Ok(!herma_diff::compare(Some(from), Some(to), &left)?.is_empty())
-        };
-        let mut not_redone = Vec::new();
+        let (mut not_redone, mut in_part) = (Vec::new(), Vec::new());
         for step in found.into_iter().filter(|step| undid.contains(&step.handle)) {
-            if changes_any(&step)? {
+            let ends = tree(step.before.checkpoint).zip(step.after().and_then(tree));
+            let Some((from, to)) = ends else { continue };
+            let changes = herma_diff::compare(Some(from), Some(to), &[])?;
+            let stays = |change: &Change| left.iter().any(|left| change.path.starts_with(left));
+            if changes.iter().all(stays) {
                 not_redone.push(step);
+            } else if changes.iter().any(stays) {
+                in_part.push(step);
             }
         }
-        Ok(not_redone)
+        Ok((not_redone, in_part))
     }
 
     /// The checkpoints that say what undoing this is about: the two ends of every chosen step, and where it leads.

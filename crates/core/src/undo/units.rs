@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use herma_reversal::Conflicts;
 use herma_store::ObjectId;
 
 use crate::records::step::{Step, StepId, StepKind, Undid, UndoneAs};
@@ -53,10 +52,10 @@ impl Unit {
         facts.session.as_deref().zip(facts.turn.as_deref())
     }
 
-    /// The steps, by their handles, that an undo undoes. What was in conflict when it was undone is tried again if somebody
-    /// decides about conflicts by now.
-    pub(crate) fn to_undo(&self, conflicts: Conflicts) -> Vec<i64> {
-        let again = self.in_part.iter().filter(|_| conflicts != Conflicts::Leave);
+    /// The steps, by their handles, that an undo undoes; with what was in conflict when it was undone, if that is to be tried
+    /// `again`.
+    pub(crate) fn to_undo(&self, again: bool) -> Vec<i64> {
+        let again = self.in_part.iter().filter(|_| again);
         let all: BTreeSet<i64> = self.present.iter().chain(again).copied().collect();
         all.into_iter().collect()
     }
@@ -131,7 +130,9 @@ impl Marks {
             seen.push((newest(step, now).0, marks.marked.clone()));
         }
         let undos = steps.iter().filter(|step| !marks.is_undone(step.handle));
-        let parts = undos.filter_map(|step| step.undid.as_ref()).flat_map(|undid| &undid.part);
+        let undids = undos.filter_map(|step| step.undid.as_ref());
+        let undids = undids.filter(|undid| undid.how != UndoneAs::Redo);
+        let parts = undids.flat_map(|undid| &undid.part);
         marks.in_files = parts.copied().collect();
         marks
     }
@@ -154,8 +155,10 @@ impl Marks {
             // One of Herma's own moves is in both: something of it stays, but what it had marked does not.
             if undid.steps.contains(handle) {
                 marked.insert(*handle, Mark::InPart);
-            } else if undid.how != UndoneAs::Redo {
-                // What a redo leaves as it is can still be undone again.
+            } else if undid.how == UndoneAs::Redo {
+                // It is as it was before the redo.
+                marked.insert(*handle, Mark::Undone);
+            } else {
                 marked.entry(*handle).or_insert(Mark::InPart);
             }
         }
@@ -183,7 +186,7 @@ impl Marks {
         self.redone_in_part
             .retain(|handle| !undid.steps.contains(handle) && !undid.left.contains(handle));
         if undid.how == UndoneAs::Redo {
-            self.redone_in_part.extend(&undid.left);
+            self.redone_in_part.extend(&undid.part);
         }
     }
 

@@ -24,7 +24,7 @@ use crate::transcript::{Conversation, Following, chat};
 /// worked, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a
 /// checkpoint, an agent, a session, a turn or a time says what to undo.
 ///
-/// The current state is saved first, so `herma undo` undoes this command. Files that are in no checkpoint are never
+/// The current state is saved first, so `herma undo` undoes this command. Files that checkpoints leave out are never
 /// overwritten or deleted. A path that did not exist then is removed. One that the checkpoint left out is named with
 /// the reason: exits 3 if others were restored, 10 if none was.
 #[derive(Args, Debug)]

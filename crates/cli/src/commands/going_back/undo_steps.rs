@@ -103,7 +103,7 @@ impl From<ConflictsArg> for Conflicts {
 /// How to undo.
 #[derive(Args, Debug)]
 pub(crate) struct HowArgs {
-    /// What to do where the same lines were changed since
+    /// What to do where the same or adjacent lines were changed since
     #[arg(long, value_name = "HOW", value_enum, default_value = "leave")]
     conflicts: ConflictsArg,
     /// Choose interactively, hunk by hunk

@@ -208,6 +208,7 @@ fn write_checkpoint(
     writeln!(out, "Origin:   {}", checkpoint.origin.word())?;
     let facts = checkpoint.facts.texts().into_iter();
     let facts = facts.filter_map(|(name, fact)| Some((name, escape(fact?.as_bytes()))));
+    let is_for_agent = checkpoint.facts.agent.is_some() && checkpoint.origin == Origin::Saved;
     if is_step || checkpoint.origin != Origin::Saved {
         for (name, fact) in facts {
             writeln!(out, "{:9} {fact}", format!("{name}:"))?;
@@ -227,7 +228,8 @@ fn write_checkpoint(
         writeln!(out, "Pinned:   yes")?;
     }
     if let Some(count) = checkpoint.changes {
-        writeln!(out, "Changed:  {}", listing::changes_in_words(count))?;
+        let by = if is_step || !is_for_agent { "" } else { ", by no agent" };
+        writeln!(out, "Changed:  {}{by}", listing::changes_in_words(count))?;
     }
     writeln!(out)
 }

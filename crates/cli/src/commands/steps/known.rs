@@ -6,6 +6,7 @@ use herma_core::steps::{Step, StepChoice, TurnChoice};
 use herma_core::{Error, Project};
 
 use crate::command_env::{CommandError, Kind};
+use crate::render::listing::ranges_of_steps;
 use crate::terminal::escape;
 
 /// So many agents or sessions are named.
@@ -16,6 +17,13 @@ pub(crate) fn no_such_steps(project: &Project, choice: &StepChoice) -> CommandEr
     let agent = |step: &Step| step.start.facts.agent.clone();
     let session = |step: &Step| step.start.facts.session.clone();
     match choice {
+        StepChoice { agent: Some(name), ids, .. } if !ids.is_empty() => {
+            let which = ranges_of_steps(ids);
+            let (steps, are) = if ids.len() == 1 { ("step", "is") } else { ("steps", "are") };
+            let name = escape(name.as_bytes());
+            CommandError::new(Kind::NoStore, format!("{steps} {which} {are} not of agent `{name}`"))
+                .with_hint("`herma steps` lists the steps of this project, with their agents.")
+        }
         StepChoice { agent: Some(name), .. } => missing("agent", name, &known(project, agent)),
         StepChoice { session: Some(name), .. } => {
             missing("session", name, &known(project, session))

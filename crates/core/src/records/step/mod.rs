@@ -244,10 +244,10 @@ pub struct Step {
 pub struct Undid {
     /// The handles of the steps that it undid whole: not those that changed more than the files it was about.
     pub steps: Vec<i64>,
-    /// Those of which something stays, because it is in conflict.
+    /// Those of which something stays, because it is in conflict; of a redo, those that stay undone.
     #[serde(default)]
     pub left: Vec<i64>,
-    /// Those that it undid in some files only, as somebody asked.
+    /// Those that it undid in some files only, as somebody asked; of a redo, those of which some files stay undone.
     #[serde(default)]
     pub part: Vec<i64>,
     /// How it was asked for.
