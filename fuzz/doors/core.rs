@@ -4,46 +4,7 @@
 //! also says what must hold of the answer, because "it did not panic" is the least of it.
 
 use crate::cleanup::{CleaningRecord, clock};
-use crate::records::encode;
-use crate::records::journal::Journal;
-use crate::records::purge as purge_record;
-use crate::records::step::marks::Marks;
-use crate::records::step::{log, record};
-use crate::records::undo::UndoRecord;
-use crate::save::receipts;
 use crate::steps::calls;
-
-/// The journal of a restore, and where undo and redo stand.
-pub fn journal(bytes: &[u8]) {
-    if let Some(journal) = Journal::parse(bytes) {
-        let written = Journal::parse(&encode(&journal)).expect("it was just written");
-        assert_eq!(written, journal);
-    }
-    if let Some(undo) = UndoRecord::parse(bytes) {
-        let written = UndoRecord::parse(&encode(&undo)).expect("it was just written");
-        assert_eq!(written, undo);
-    }
-}
-
-/// The record of a step, and the marks of turns.
-pub fn step(bytes: &[u8]) {
-    if let Some(step) = record::decode(bytes) {
-        assert_eq!(record::decode(&record::encode(&step)), Some(step));
-    }
-    if let Some(mut marks) = Marks::parse(bytes) {
-        assert_eq!(Marks::parse(&marks.encode()).as_ref(), Some(&marks));
-        marks.begin("session", None, None, Some("prompt"), 1);
-        assert!(marks.of_session("session").is_some_and(|turn| !turn.over));
-        assert_eq!(Marks::parse(&marks.encode()).as_ref(), Some(&marks));
-    }
-}
-
-/// The counts of a receipt.
-pub fn receipt(bytes: &[u8]) {
-    let summary = receipts::parse_summary(bytes);
-    let written = receipts::encode_summary(&summary);
-    assert_eq!(receipts::parse_summary(written.as_bytes()), summary);
-}
 
 /// What the last cleaning left, when it was, and when somebody looked last.
 pub fn cleaning(bytes: &[u8]) {
@@ -61,22 +22,4 @@ pub fn cleaning(bytes: &[u8]) {
         let written = format!("{moment} {id}\n");
         assert_eq!(calls::parse_look(written.as_bytes()), Some((moment, id)));
     }
-}
-
-/// The name of a step's file: it is that of one number, or of none.
-pub fn step_name(name: &[u8]) {
-    if let Some(number) = log::number_of(name) {
-        assert_eq!(log::name_of(number).as_bytes(), name);
-        assert!(number.checked_add(1).is_some() && number > 0);
-    }
-}
-
-/// What a purge is about to do, and which ids became which.
-pub fn purge(bytes: &[u8]) {
-    if let Some(record) = purge_record::PurgeRecord::parse(bytes) {
-        assert_eq!(purge_record::PurgeRecord::parse(&record.encode()), Some(record));
-    }
-    let pairs = purge_record::parse_rewritten(bytes);
-    let written = purge_record::render_rewritten(&pairs);
-    assert_eq!(purge_record::parse_rewritten(written.as_bytes()), pairs);
 }

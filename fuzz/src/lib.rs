@@ -18,6 +18,7 @@ pub mod texts;
 
 pub use herma_core::fuzzing as core;
 pub use herma_program::fuzzing as program;
+pub use herma_records::fuzzing as record_doors;
 pub use herma_sessions::fuzzing as sessions;
 pub use herma_store::fuzzing as store_doors;
 

@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use herma_core::directory::identity::Identity;
 use herma_core::types::clock::Timestamp;
+use herma_core::{ObjectId, ProjectId, RelPath, Spec};
+use herma_fs::Dir;
+use herma_records::identity::Identity;
+use herma_store::path::{check_name, escape, is_hidden};
 use herma_worktree::lists;
 use herma_worktree::rules::Tracked;
 use herma_worktree::stat_cache::{CacheBuilder, CacheSize, StatCache, checksum};
 use herma_worktree::tracked::TrackedFiles;
-use herma_core::{ObjectId, ProjectId, RelPath, Spec};
-use herma_fs::Dir;
-use herma_store::path::{check_name, escape, is_hidden};
 
 /// A stat cache whose checksum is right: asking it anything ends, and what is copied out of it is one again.
 pub fn stat_cache(bytes: &[u8]) {
@@ -99,7 +99,7 @@ pub fn lists(bytes: &[u8]) {
             assert_eq!(mode & !lists::KEPT_BITS, 0, "nothing becomes setuid");
         }
     }
-    herma_core::fuzzing::receipt(bytes);
+    herma_records::fuzzing::receipt(bytes);
 }
 
 /// The ways to name a checkpoint, an object and a project.

@@ -2,7 +2,9 @@
 
 use herma_agents::Agent;
 
-use crate::{agents, core, program, records, sessions, shell, store, store_doors, texts};
+use crate::{
+    agents, core, program, record_doors, records, sessions, shell, store, store_doors, texts,
+};
 
 /// What one input is given to.
 pub type Target = fn(&[u8]);
@@ -22,7 +24,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("id", |bytes| records::id(text(bytes))),
     ("ignore", texts::ignore),
     ("install", |bytes| of_agent(&CONFIGURED, bytes, agents::install)),
-    ("journal", core::journal),
+    ("journal", record_doors::journal),
     ("kept", records::kept),
     ("loose", store::loose),
     ("merge", texts::merge),
@@ -35,7 +37,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("payload", |bytes| of_agent(&CALLING, bytes, agents::payload)),
     ("pending", sessions::pending),
     ("project", records::project),
-    ("purge", core::purge),
+    ("purge", record_doors::purge),
     ("receipt", records::lists),
     ("requests", program::requests),
     ("secrets", secrets),
@@ -44,8 +46,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("shell", |bytes| shell::reads(text(bytes))),
     ("slash", |bytes| agents::slash(text(bytes))),
     ("stat_cache", records::stat_cache),
-    ("step", core::step),
-    ("step_name", core::step_name),
+    ("step", record_doors::step),
+    ("step_name", record_doors::step_name),
     ("traffic", program::traffic),
     ("tree", store::tree),
     ("yaml", |bytes| texts::yaml(text(bytes))),

@@ -17,11 +17,11 @@ use herma_diff::DiffError;
 use herma_diff::lines::is_binary;
 use herma_diff::lines::origins::line_origins;
 use herma_diff::patch::MAX_TEXT_BYTES;
+use herma_records::step::{LineAuthor, Step};
 use herma_store::object::{EntryMode, Kind, id_of};
 use herma_store::{ObjectId, RelPath};
 
 use crate::error::{AuthorshipError, Error, Result};
-use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
 
 /// A checkpoint, in short.
@@ -140,7 +140,7 @@ impl Told<'_> {
     /// Where what is new in a version comes from.
     fn origin(&self, before: Option<&Seen>, seen: &Seen) -> LineOrigin {
         let author = before.map(|before| self.author_between(before.last, seen.first));
-        let saved_in = |checkpoint: &crate::types::checkpoint::Checkpoint| SavedIn {
+        let saved_in = |checkpoint: &herma_records::checkpoint::Checkpoint| SavedIn {
             number: checkpoint.number,
             id: checkpoint.id,
         };

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use herma_diff::DiffError;
 use herma_fs::Errno;
+use herma_records::checkpoint::address::{BadCheckpointName, BadSpec};
+use herma_records::step::StepId;
 use herma_store::error::StoreError;
 use herma_store::gc::GcError;
 use herma_store::objects::ObjectError;
@@ -14,10 +16,8 @@ use herma_worktree::present::ScanError;
 use herma_worktree::reason::Reason;
 
 use crate::directory::{RootError, RootRefused};
-use crate::types::address::{BadCheckpointName, BadSpec};
 use crate::types::asked::WhichStep;
 use crate::types::kept::Kept;
-use crate::types::step_id::StepId;
 
 /// What came of it, or why nothing did.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -26,11 +26,11 @@
 //! # Rooms
 //!
 //! The engine never prints or prompts. What it needs to know about the world is in [`EngineOptions`]; only the simple
-//! [`Project::open`] asks the environment for it. All file access goes through `herma-fs`.
+//! [`Project::open`] asks the environment for it. All file access goes through `herma-fs`; what tool calls, prompts and moves
+//! were is kept by `herma-records`.
 //!
 //! * [`engine`]: opening the store for one operation; [`types`]: what callers give and get; [`project`]: every public method of [`Project`]
 //! * [`directory`]: which directory is the project, and may it be saved at all; `projects`: all of a store
-//! * [`records`]: the small files that are kept for each project
 //! * `save`: the scan becomes objects, durable before a ref names them
 //! * [`restore`]: plan → prove → apply → verify, with the journal
 //! * [`undo`]: back and forth along the states there were; single steps undone, keeping what came after
@@ -53,7 +53,6 @@ pub mod fuzzing;
 pub mod project;
 mod projects;
 pub mod purge;
-pub mod records;
 mod repair;
 pub mod restore;
 mod rows;
@@ -65,13 +64,15 @@ pub mod undo;
 
 pub use engine::{Engine, EngineOptions, Project};
 pub use error::{Error, Result};
+pub use herma_records::checkpoint::Checkpoint;
+pub use herma_records::checkpoint::address::Spec;
+pub use herma_records::clock::Clock;
+pub use herma_records::step::{LineAuthor, OutsideOfStep};
+pub use herma_records::undo::{Move, UndoRecord};
 pub use herma_store::repair::salvage::SalvagedPack;
 pub use herma_store::verify::Hurt;
 pub use herma_store::verify::packs::{DamagedPack, PackFault};
 pub use herma_store::{ObjectId, ProjectId, RelPath};
-pub use types::address::Spec;
-pub use types::checkpoint::Checkpoint;
-pub use types::clock::Clock;
 pub use types::settings::Settings;
 
 pub use crate::blame::{Blame, BlameLine, LineOrigin, SavedIn};
@@ -82,7 +83,6 @@ pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, Re
 pub use crate::projects::nearby::Nearby;
 pub use crate::projects::status::{ProjectStatus, StoreStatus};
 pub use crate::purge::away::InterruptedPurge;
-pub use crate::records::step::{LineAuthor, OutsideOfStep};
 pub use crate::repair::refs::{RepairedRecord, RepairedRef};
 pub use crate::repair::verify::{
     BrokenRef, DamagedFinding, DamagedRecord, Verified, VerifyOptions,

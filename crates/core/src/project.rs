@@ -33,6 +33,14 @@ use std::sync::Arc;
 
 use bstr::BString;
 use herma_fs::process::BootMoment;
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::checkpoint::address::Spec;
+use herma_records::checkpoint::receipt::read_receipt;
+use herma_records::checkpoint::{Checkpoint, DamagedCheckpoint, Facts, Listed};
+use herma_records::clock::{Clock, Timestamp};
+use herma_records::step::marks::Turn;
+use herma_records::step::{Step, StepKind, StepStart};
+use herma_records::undo::UndoRecord;
 use herma_store::id::{ObjectId, ProjectId};
 use herma_store::path::RelPath;
 use herma_worktree::receipt::Receipt;
@@ -45,9 +53,6 @@ use crate::error::{Error, Result};
 use crate::projects::adopt::Adopted;
 use crate::purge;
 use crate::purge::{PurgePlan, PurgeRequest, Purged};
-use crate::records::step::marks::Turn;
-use crate::records::step::{Step, StepKind, StepStart};
-use crate::records::undo::UndoRecord;
 use crate::restore::Plan;
 use crate::restore::interrupted::Interrupted;
 use crate::restore::run::Restored;
@@ -62,10 +67,7 @@ use crate::timeline::contents::NamedEntry;
 use crate::timeline::file_history::FileHistory;
 use crate::timeline::labels;
 use crate::timeline::session_changes::SessionChanges;
-use crate::types::address::Spec;
-use crate::types::asked::{RestoreOptions, WhichStep};
-use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Facts, Listed};
-use crate::types::clock::{Clock, Timestamp};
+use crate::types::asked::WhichStep;
 use crate::types::settings::Settings;
 use crate::undo::Undone;
 use crate::undo::last::{NextMove, UndoLast};
@@ -217,7 +219,7 @@ impl Project {
 
     /// What a checkpoint captured and what it did not. Empty for checkpoints Hermes made.
     pub fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt> {
-        self.reading(&NoProgress)?.receipt(checkpoint)
+        Ok(read_receipt(&self.reading(&NoProgress)?.store.objects, checkpoint)?)
     }
 
     /// Checkpoints of this project that cannot be read, newest first. They are missing from the list; the

@@ -7,19 +7,19 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use herma_diff::{Change, StoreSide};
+use herma_records::checkpoint::{ChangeCount, Checkpoint, Listed, Origin};
+use herma_records::step::id::handle_by_hand;
+use herma_records::step::{Step, StepEnd, StepId};
 use herma_store::threads::shared_out;
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::history::History;
 use crate::engine::operation::Operation;
 use crate::error::{ErrorKind, Result};
-use crate::records::step::{Step, StepEnd, StepId};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::publish::count;
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
-use crate::types::checkpoint::{ChangeCount, Checkpoint, Listed, Origin};
-use crate::types::step_id::handle_by_hand;
 use crate::undo::units::{Mark, Marks, Unit, order_at, order_of};
 
 /// Lines of so many files are counted where nobody has counted them before.

@@ -22,12 +22,13 @@ const COVERAGE: [&str; 5] = [
 const DOORS: &str = "--cfg=fuzzing";
 
 /// The packages that have doors, and those the doors are called from.
-const OURS: [&str; 8] = [
+const OURS: [&str; 9] = [
     "herma-core",
     "herma-fs",
     "herma-fuzz",
     "herma-agents",
     "herma-program",
+    "herma-records",
     "herma-sessions",
     "herma-shell",
     "herma-worktree",

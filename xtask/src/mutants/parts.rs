@@ -1,10 +1,11 @@
 //! The code that keeps the promises, and the tests that must notice its mutants.
 
 /// Code that keeps a promise: folders and files, as the mutants in them are called.
-pub const PARTS: [&str; 12] = [
+pub const PARTS: [&str; 13] = [
     "crates/store/src/refs",
     "crates/store/src/gc",
     "crates/reversal/src",
+    "crates/records/src/checkpoint/receipt",
     "crates/core/src/save",
     "crates/core/src/restore",
     "crates/core/src/undo",
@@ -17,8 +18,15 @@ pub const PARTS: [&str; 12] = [
 ];
 
 /// The packages with the tests that must notice.
-pub const PACKAGES: [&str; 6] =
-    ["herma-store", "herma-reversal", "herma-core", "herma", "herma-agents", "herma-sessions"];
+pub const PACKAGES: [&str; 7] = [
+    "herma-store",
+    "herma-reversal",
+    "herma-records",
+    "herma-core",
+    "herma",
+    "herma-agents",
+    "herma-sessions",
+];
 
 /// The programs with these tests.
 pub const PROGRAMS: [&str; 7] = [

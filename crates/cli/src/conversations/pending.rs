@@ -1,7 +1,6 @@
 //! What an interrupted command that moved files left to do to a conversation.
 
-use herma_core::records::undo::UndoRecord;
-use herma_core::{Project, Spec};
+use herma_core::{Project, Spec, UndoRecord};
 use herma_sessions::rewind::{Arrival, Due, Ends, Intent};
 use herma_store::ObjectId;
 

@@ -21,8 +21,9 @@
 //! A marker that cannot be right, because it is no number or lies in the future, counts as no marker:
 //! cleaning is due, and writes a new one.
 
+use herma_records::identity::python_float;
+
 use super::{DAY, HOUR};
-use crate::directory::python_float;
 
 /// A clock may run on for so long between two looks at it.
 const MAX_PAUSE_SECONDS: f64 = 30.0 * DAY;

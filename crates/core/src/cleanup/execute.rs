@@ -7,6 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use herma_fs::{Dir, FileKind};
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::address::Spec;
+use herma_records::step::log::StepLog;
+use herma_records::step::{Step, log};
 use herma_store::error::StoreError;
 use herma_store::gc::mark::Walk;
 use herma_store::objects::ObjectError;
@@ -25,10 +29,6 @@ use crate::engine::history::{Entry, History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::{Error, Result};
-use crate::records::step::log::StepLog;
-use crate::records::step::{Step, log};
-use crate::types::address::Spec;
-use crate::types::checkpoint::Checkpoint;
 
 /// How long an unattended cleaning waits for a project that is being saved.
 const UNATTENDED_WAIT: Duration = Duration::from_secs(2);

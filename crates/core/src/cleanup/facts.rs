@@ -3,6 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
+use herma_records::checkpoint::Facts;
+use herma_records::checkpoint::message::Message;
+use herma_records::identity::Identity;
+use herma_records::step::log::StepLog;
 use herma_store::layout::StoreDirs;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, ProjectId};
@@ -12,16 +16,12 @@ use super::notes::Protection;
 use super::plan::larger;
 use super::presence;
 use super::presence::Presence;
-use crate::directory::Identity;
 use crate::engine::Engine;
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::error::Result;
-use crate::records::step::log::StepLog;
 use crate::restore::interrupted::records_of;
 use crate::steps::recording::open_steps;
-use crate::types::checkpoint::Facts;
-use crate::types::message::Message;
 
 /// Everything the rules are told about a store.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,16 +8,17 @@
 //!
 //! * deciding: `facts`, `presence` (was a project deleted?), `clock` (can it be believed?), `rules`, `bytes`
 //!   with `bytes/holdings` (what is free when one goes), `plan`, `notes` (what a person should know)
-//! * doing: `execute`, `room`, `clear` (everything goes)
+//! * doing: `execute`, `room`, `clear` (everything goes), `doomed` (what a purge took out and nobody may read any more)
 //! * `due`: when it is time, without anybody asking
 //!
 //! A rule drops only what its limit demands. Order comes from numbers; times are used for age, for thinning
-//! and to weigh projects against each other, and only while [`clock`] finds the clock plausible. A clock that jumped
+//! and to weigh projects against each other, and only while `clock` finds the clock plausible. A clock that jumped
 //! costs one cycle of cleaning, never a checkpoint.
 
 pub(crate) mod bytes;
 pub(crate) mod clear;
 pub(crate) mod clock;
+pub(crate) mod doomed;
 pub(crate) mod due;
 pub(crate) mod execute;
 pub(crate) mod facts;

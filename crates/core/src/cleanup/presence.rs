@@ -31,7 +31,9 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::{Dir, Entry, Errno, FileKind, stat_path};
 
-use crate::directory::{Place, Places};
+use herma_records::identity::Places;
+
+use crate::directory::Place;
 
 /// Whether a project is still there.
 #[derive(Clone, Debug, PartialEq, Eq)]

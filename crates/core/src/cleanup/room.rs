@@ -14,9 +14,9 @@ use herma_store::{gc, layout};
 use super::bytes::is_near;
 use super::plan::Limits;
 use super::{CleanRequest, Cleaned};
+use crate::cleanup::doomed;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::{ErrorKind, Result};
-use crate::records::doomed;
 
 /// A merged pack takes no more than this share of what the store may have.
 const PACKS_PER_STORE: u64 = 20;

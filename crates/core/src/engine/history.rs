@@ -9,6 +9,13 @@
 use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
+use herma_records::checkpoint::address::{BadSpec, NOW, Spec, When, parse_id};
+use herma_records::checkpoint::message;
+use herma_records::checkpoint::message::Message;
+use herma_records::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
+use herma_records::clock::Timestamp;
+use herma_records::order::Order;
+use herma_records::step::log::StepLog;
 use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::object::commit::Commit;
@@ -22,13 +29,6 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::open::{OpenStore, own_state_in};
 use crate::error::{Error, Result};
-use crate::records::order::Order;
-use crate::records::step::log::StepLog;
-use crate::types::address::{BadSpec, NOW, Spec, When, parse_id};
-use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
-use crate::types::clock::Timestamp;
-use crate::types::message;
-use crate::types::message::Message;
 
 /// How far back a chain of commits is followed.
 const MAX_CHAIN_COMMITS: usize = 100_000;

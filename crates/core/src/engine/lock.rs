@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
+use herma_records::purge::{PurgeRecord, RefMove};
+use herma_records::step::StepEnd;
+use herma_records::step::log::StepLog;
+use herma_records::undo::UndoRecord;
+use herma_records::{forget_look, purge as record};
 use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
@@ -15,11 +20,6 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::records::purge::{PurgeRecord, RefMove};
-use crate::records::step::StepEnd;
-use crate::records::step::log::StepLog;
-use crate::records::undo::UndoRecord;
-use crate::records::{forget_look, purge as record};
 
 /// Where the refs of a project are that a record may move.
 const PREFIXES: [&str; 3] = ["refs/herma/", "refs/herma-names/", "refs/herma-pins/"];
@@ -96,7 +96,7 @@ pub(crate) fn carry_out(
     state.remove_if_there("stat-cache")?;
     record::add_rewritten(tmp, state, &record.commits)?;
     // ORDER: the record goes last; until then the next one goes through all of this again.
-    PurgeRecord::close(state)
+    Ok(PurgeRecord::close(state)?)
 }
 
 /// A ref that is elsewhere was moved before, or somebody else has gone on with it.

@@ -13,12 +13,12 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use herma_records::clock::Clock;
 use herma_store::ProjectId;
 
 use crate::directory;
 use crate::directory::RootRefused;
 use crate::error::Result;
-use crate::types::clock::Clock;
 use crate::types::settings::Settings;
 
 /// What an engine needs to know about the world.

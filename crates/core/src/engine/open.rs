@@ -9,6 +9,11 @@ use std::time::Duration;
 
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_records::checkpoint::address::Spec;
+use herma_records::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
+use herma_records::clock::Timestamp;
+use herma_records::identity::Identity;
+use herma_records::purge::{PurgeRecord, read_rewritten};
 use herma_store::error::StoreError;
 use herma_store::layout::StoreDirs;
 use herma_store::lock::Guard;
@@ -18,14 +23,10 @@ use herma_store::{ObjectId, ProjectId, layout};
 use herma_worktree::stat_cache::StatCache;
 
 use super::Engine;
-use crate::directory::{Identity, Place};
+use crate::directory::Place;
 use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::error::{Error, Result};
-use crate::records::purge::{PurgeRecord, read_rewritten};
-use crate::types::address::Spec;
-use crate::types::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
-use crate::types::clock::Timestamp;
 
 /// How often the store is opened again because it is cleared meanwhile.
 const ATTEMPTS: usize = 4;
@@ -73,12 +74,12 @@ impl OpenStore {
 
     /// What a purge is about to do to a project, or was.
     pub(crate) fn purge_of(&self, id: &ProjectId) -> Result<Option<PurgeRecord>> {
-        own_state(self, id)?.map_or(Ok(None), |state| PurgeRecord::read(&state))
+        own_state(self, id)?.map_or(Ok(None), |state| Ok(PurgeRecord::read(&state)?))
     }
 
     /// Which ids of a project's checkpoints became which.
     pub(crate) fn rewritten(&self, id: &ProjectId) -> Result<BTreeMap<ObjectId, ObjectId>> {
-        own_state(self, id)?.map_or(Ok(BTreeMap::new()), |state| read_rewritten(&state))
+        own_state(self, id)?.map_or(Ok(BTreeMap::new()), |state| Ok(read_rewritten(&state)?))
     }
 
     /// Has this directory, given by its canonical path, checkpoints?

@@ -2,19 +2,20 @@
 
 use crate::engine::operation::Operation;
 use herma_fs::publish::Durability;
+use herma_records::identity::Places;
+use herma_records::order::Order;
+use herma_records::step::log::StepLog;
 use herma_store::object::EntryMode;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
-use crate::directory::{Place, Places};
+use crate::directory::Place;
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::engine::{Engine, KnownProject};
 use crate::error::Result;
-use crate::records::order::Order;
-use crate::records::step::log::StepLog;
 
 /// How many of a gone project's top-level names must be here for it to be taken for this one.
 const RESEMBLANCE_PERCENT: usize = 50;

@@ -2,14 +2,14 @@
 
 use crate::engine::operation::Operation;
 use herma_fs::publish::Durability;
+use herma_records::step::id::{handle_by_hand, number_by_hand};
+use herma_records::step::log::StepLog;
+use herma_records::step::marks::Marks;
+use herma_records::step::{Moment, Step, StepEnd};
 use herma_store::ProjectId;
 
 use crate::engine::open::own_state;
 use crate::error::Result;
-use crate::records::step::log::StepLog;
-use crate::records::step::marks::Marks;
-use crate::records::step::{Moment, Step, StepEnd};
-use crate::types::step_id::{handle_by_hand, number_by_hand};
 
 /// Behind the name of a turn of a session that went on here.
 const BEFORE: &str = " before";

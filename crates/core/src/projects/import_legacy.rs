@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use herma_fs::publish::Durability;
 use herma_fs::{Dir, FileKind};
+use herma_records::identity::Identity;
 use herma_store::error::StoreError;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
@@ -25,7 +26,6 @@ use herma_store::refs::scheme::{checkpoint_ref, mirror_ref, pin_ref};
 use herma_store::transfer::Transfer;
 use herma_store::{ObjectId, ProjectId, layout};
 
-use crate::directory::Identity;
 use crate::engine::history::{History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::OpenStore;

@@ -8,12 +8,12 @@ use herma_store::layout::StoreDirs;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, ProjectId, gc};
 
+use crate::cleanup::doomed;
 use crate::cleanup::room::purging;
 use crate::engine::open::project_ids;
 use crate::engine::{Engine, Progress, Project};
 use crate::error::Result;
 use crate::purge::Purged;
-use crate::records::doomed;
 use crate::repair::verify::{VerifyOptions, verify_store};
 
 /// A purge that was begun and not finished.

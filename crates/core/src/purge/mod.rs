@@ -7,8 +7,8 @@
 //!
 //! * `search`: where the paths are in a tree, and where else the same contents are
 //! * `rewrite`: commits, trees and receipts without them
-//! * `records::purge`: what is about to be done to the refs of a project, so that whoever comes next can finish it
-//! * `records::doomed`: contents that must not be readable any more, for collection
+//! * [`herma_records::purge`]: what is about to be done to the refs of a project, so that whoever comes next can finish it
+//! * `cleanup::doomed`: contents that must not be readable any more, for collection
 //!
 //! The order of everything is in `run`.
 

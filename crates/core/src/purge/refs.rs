@@ -3,6 +3,8 @@
 //! What is to be done is written down first ([`PurgeRecord`]) and then done, in an order that may be cut off
 //! anywhere: whoever takes the project's lock next goes through it again and skips what is done.
 
+use herma_records::checkpoint::message::Message;
+use herma_records::purge::RefMove;
 use herma_store::error::StoreError;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, mirror_ref, number_of};
 use herma_store::{ObjectId, ProjectId};
@@ -11,8 +13,6 @@ use crate::engine::history::History;
 use crate::engine::open::OpenStore;
 use crate::error::Result;
 use crate::purge::rewrite::Rewriter;
-use crate::records::purge::RefMove;
-use crate::types::message::Message;
 
 /// Gives checkpoints that only Hermes's ref holds refs of their own, so that the ref can move without them.
 pub(crate) fn own_refs(store: &OpenStore, project: &ProjectId) -> Result<History> {

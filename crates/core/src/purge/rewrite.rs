@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use herma_diff::StoreSide;
+use herma_records::checkpoint::message;
+use herma_records::checkpoint::message::Message;
 use herma_reversal as reversal;
 use herma_reversal::{Outcome, Reversed, StateView};
 use herma_store::object::commit::Commit;
@@ -17,8 +19,6 @@ use herma_worktree::modes::Modes;
 
 use super::search::{Contents, Place, at_paths};
 use crate::error::{Error, ErrorKind, Result};
-use crate::types::message;
-use crate::types::message::Message;
 
 /// Modes of which nothing is recorded follow from a root that anybody may read; nothing keeps them.
 const USUAL_ROOT: u32 = 0o755;

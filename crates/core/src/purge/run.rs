@@ -15,12 +15,14 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::Entry;
 use herma_fs::publish::Durability;
+use herma_records::purge::PurgeRecord;
 use herma_store::gc::litter::holds_objects;
 use herma_store::layout::StoreDirs;
 use herma_store::pack::write::PackWriter;
 use herma_store::{ObjectId, ProjectId, RelPath};
 use herma_worktree::present::Present;
 
+use crate::cleanup::doomed;
 use crate::cleanup::room::store_bytes;
 use crate::engine::lock::{carry_out, lock_project};
 use crate::engine::open::{OpenStore, own_state, project_ids};
@@ -30,8 +32,6 @@ use crate::purge::refs::{own_refs, plan_refs};
 use crate::purge::rewrite::{Rewriter, Selection};
 use crate::purge::search::Contents;
 use crate::purge::{Copies, PurgePlan, PurgeRequest, Purged, Rewritten};
-use crate::records::doomed;
-use crate::records::purge::PurgeRecord;
 use crate::restore::interrupted::records_of;
 
 impl Operation<'_> {

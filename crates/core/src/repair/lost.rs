@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use herma_records::checkpoint::receipt::receipt_in;
 use herma_store::refs::roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref, is_extra};
 use herma_store::{ObjectId, ProjectId};
@@ -15,7 +16,6 @@ use crate::error::Result;
 use crate::repair::Repair;
 use crate::repair::lost_refs::{LostKind, LostRef, known_ids, lost_refs, saved_commits};
 use crate::repair::refs::RepairedRef;
-use crate::save::receipts::receipt_in;
 
 impl Repair<'_> {
     /// Creates refs again that were lost, and the refs of receipts that are missing.
@@ -74,7 +74,7 @@ pub(crate) fn missing_extras(
         let own = refs.read(&checkpoint_ref(project, entry.number));
         let is_alone = own.is_ok_and(|id| id == Some(entry.id))
             && refs.read(&name).is_ok_and(|id| id.is_none());
-        let receipt = is_alone.then(|| receipt_in(store, &entry.id)).flatten();
+        let receipt = is_alone.then(|| receipt_in(&store.objects, &entry.id)).flatten();
         missing.extend(receipt.map(|receipt| (name, receipt)));
     }
     Ok(missing)
@@ -144,7 +144,8 @@ fn create_checkpoint(
 ) -> Result<RepairedRef> {
     let refs = store.dirs.refs();
     let (name, extra) = (checkpoint_ref(project, number), extra_ref(project, number));
-    let receipt = receipt_in(store, &id).filter(|_| refs.read(&extra).is_ok_and(|id| id.is_none()));
+    let receipt =
+        receipt_in(&store.objects, &id).filter(|_| refs.read(&extra).is_ok_and(|id| id.is_none()));
     // ORDER: the receipt first, as a save has it.
     if let Some(receipt) = receipt {
         refs.create(&[(&extra, receipt)])?;

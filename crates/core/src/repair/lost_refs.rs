@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use herma_fs::{Dir, FileKind};
+use herma_records::step::log::StepLog;
 use herma_store::layout::StoreDirs;
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, is_extra, mirror_ref, number_of};
@@ -20,7 +21,6 @@ use crate::engine::history::History;
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, ids_below, own_state, project_ids};
 use crate::error::{Error, ErrorKind, Result};
-use crate::records::step::log::StepLog;
 use crate::repair::refs::misled_refs;
 use crate::restore::interrupted::records_of;
 

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 
 use herma_fs::Dir;
 use herma_fs::publish::Durability;
+use herma_records::checkpoint::message::Message;
+use herma_records::checkpoint::receipt::receipt_in;
+use herma_records::identity::Identity;
 use herma_store::error::StoreError;
 use herma_store::layout::base;
 use herma_store::layout::base::Found;
@@ -19,14 +22,11 @@ use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{extra_ref, mirror_ref, number_of, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
-use crate::directory::Identity;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::error::Result;
 use crate::repair::Repair;
 use crate::repair::verify::{OUR_REFS, other_extra, record_problem};
-use crate::save::receipts::receipt_in;
-use crate::types::message::Message;
 
 /// A ref that named nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,7 +194,7 @@ fn wrong_refs(store: &OpenStore, project: &ProjectId) -> Result<Vec<WrongRef>> {
     let history = History::load(store, project)?;
     wrong.extend(history.entries.iter().filter_map(|entry| {
         // What is not there cannot be named; the checkpoint is reported as damaged.
-        let right = receipt_in(store, &entry.id)?;
+        let right = receipt_in(&store.objects, &entry.id)?;
         let (name, named) = other_extra(store, project, entry, right)?;
         Some((name, named, right))
     }));
@@ -268,7 +268,7 @@ fn receipt_of(store: &OpenStore, name: &str) -> Option<ObjectId> {
     let checkpoint = name.strip_suffix(".extra")?;
     checkpoint_of(checkpoint)?;
     let id = store.dirs.refs().read(checkpoint).ok()??;
-    receipt_in(store, &id)
+    receipt_in(&store.objects, &id)
 }
 
 /// The commit that the ref of a checkpoint must have named, if something else tells.

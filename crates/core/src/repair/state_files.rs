@@ -6,18 +6,18 @@
 
 use herma_fs::publish::{Durability, write_file};
 use herma_fs::{Dir, FileKind};
+use herma_records::journal::Journal;
+use herma_records::order::Order;
+use herma_records::purge::PurgeRecord;
+use herma_records::step::{log, marks, record as step_record};
+use herma_records::undo::UndoRecord;
+use herma_records::{journal, order, purge as record};
 use herma_store::ProjectId;
 use herma_store::layout::plain_file::{read_plain, what_stands_there};
 use herma_store::refs::roll;
 
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::Result;
-use crate::records::journal::Journal;
-use crate::records::order::Order;
-use crate::records::purge::PurgeRecord;
-use crate::records::step::{log, marks, record as step_record};
-use crate::records::undo::UndoRecord;
-use crate::records::{journal, order, purge as record};
 use crate::repair::lost_refs::known_ids;
 use crate::repair::verify::DamagedRecord;
 use crate::repair::{Repair, RepairedFile};

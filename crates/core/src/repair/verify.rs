@@ -6,6 +6,8 @@
 
 use std::path::PathBuf;
 
+use herma_records::checkpoint::message::Message;
+use herma_records::identity::Identity;
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref};
 use herma_store::repair::own_files;
@@ -14,7 +16,6 @@ use herma_store::verify::packs::{DamagedPack, PackFault};
 use herma_store::verify::{Hurt, Survey, packs};
 use herma_store::{ObjectId, ProjectId};
 
-use crate::directory::Identity;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::{OpenStore, project_ids};
 use crate::engine::{Engine, Progress, Stage};
@@ -23,7 +24,6 @@ use crate::repair::lost::{missing_cuts, missing_extras};
 use crate::repair::lost_refs::{known_ids, lost_refs, misplaced};
 use crate::repair::refs::misled_refs;
 use crate::repair::state_files::damaged_state;
-use crate::types::message::Message;
 
 /// Where refs of ours are.
 pub(crate) const OUR_REFS: [&str; 4] =

@@ -11,6 +11,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use herma_fs::Dir;
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::RestoreOptions;
 use herma_store::RelPath;
 use herma_store::error::StoreError;
 use herma_store::threads::in_waiting_pool;
@@ -28,8 +30,6 @@ use crate::restore::apply::Applied;
 use crate::restore::apply::as_written::is_all_as_written;
 use crate::restore::plan::Prepared;
 use crate::save::publish::Way;
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Checkpoint;
 use crate::types::kept::{Kept, KeptWhy};
 
 /// Where one of Herma's own moves led.

@@ -1,11 +1,13 @@
 //! Carrying out a restore: change the files, look whether they received, note how to get back.
 
 use crate::engine::operation::Operation;
-use crate::records::Version;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use herma_fs::Errno;
+use herma_records::Version;
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::journal::Journal;
 use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
@@ -14,7 +16,6 @@ use herma_worktree::present::Present;
 use crate::engine::open::Stored;
 use crate::engine::{Project, Stage};
 use crate::error::Result;
-use crate::records::journal::Journal;
 use crate::restore::apply::write::Writer;
 use crate::restore::apply::{Applied, Applier};
 use crate::restore::arrival::{Arrived, syncs_each, touched};
@@ -22,7 +23,6 @@ use crate::restore::plan::Prepared;
 use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
 use crate::save::publish::Way;
-use crate::types::asked::RestoreOptions;
 
 impl Operation<'_> {
     /// Changes the files, looks whether they received, and notes how to get back.

@@ -2,6 +2,9 @@
 
 use crate::engine::operation::Operation;
 use herma_fs::{Dir, Errno};
+use herma_records::journal;
+use herma_records::journal::{Journal, TempKind, parse_temp_name};
+use herma_records::undo::UndoRecord;
 use herma_store::objects::ObjectError;
 use herma_store::{ObjectId, ProjectId, RelPath, layout};
 use herma_worktree::reason::Reason;
@@ -10,9 +13,6 @@ use herma_worktree::sink::HashOnly;
 use crate::engine::open::{OpenStore, own_state};
 use crate::engine::{NoProgress, Project};
 use crate::error::{Error, Result};
-use crate::records::journal;
-use crate::records::journal::{Journal, TempKind, parse_temp_name};
-use crate::records::undo::UndoRecord;
 use crate::restore::apply::write::content_id;
 use crate::restore::run::{Restored, Task};
 

@@ -22,13 +22,13 @@ pub(crate) mod plan;
 
 use std::collections::HashSet;
 
+use herma_records::checkpoint::Checkpoint;
+pub use herma_records::checkpoint::RestoreOptions;
+use herma_records::step::OutsideOfStep;
 use herma_store::RelPath;
 pub use plan::requested::{Requested, Then};
 
 pub use crate::error::RestoreError;
-use crate::records::step::OutsideOfStep;
-pub use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Checkpoint;
 pub use crate::types::kept::{Kept, KeptWhy, Lack};
 
 /// What a restore will do to the project.

@@ -16,6 +16,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use herma_records::checkpoint::Origin;
+use herma_records::checkpoint::receipt::receipt_of;
+use herma_records::undo::UndoRecord;
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
@@ -26,12 +29,9 @@ use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
 use crate::error::{Error, ErrorKind, RestoreError, Result};
-use crate::records::undo::UndoRecord;
 use crate::restore::run::before;
 use crate::restore::{ActionKind, Plan};
-use crate::save::receipts::receipt_of;
 use crate::save::{Draft, Saved};
-use crate::types::checkpoint::Origin;
 
 /// So many files are read back by one thread at a time.
 const SHARE: usize = 16;

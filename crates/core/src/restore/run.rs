@@ -6,6 +6,12 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString};
 use herma_diff::StoreSide;
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::checkpoint::receipt::{by_path, read_left_out};
+use herma_records::journal::Journal;
+use herma_records::step::Undid;
+use herma_records::undo::Move;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::Held;
 use herma_worktree::modes::Modes;
@@ -19,18 +25,12 @@ use herma_worktree::tracked::LazyTracked;
 
 use crate::engine::history::History;
 use crate::error::{Error, ErrorKind, RestoreError, Result};
-use crate::records::journal::Journal;
-use crate::records::step::Undid;
-use crate::records::undo::Move;
 use crate::restore::plan::same_name::Asking;
 use crate::restore::plan::{Planner, Prepared, same_name};
 use crate::restore::{Action, ActionKind, Plan};
 use crate::save::read_ahead::ReadAhead;
-use crate::save::receipts::{by_path, read_left_out};
 use crate::save::saved_before::SavedBefore;
 use crate::save::{Draft, Lost, SaveOptions, Saved, vouches_for_absence};
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Checkpoint;
 use crate::types::kept::{Kept, KeptWhy, Lack};
 
 /// What a restore did.
@@ -147,7 +147,8 @@ impl Operation<'_> {
             Some(modes) => modes,
             None => Modes::unknown(root.stat_self()?.mode),
         };
-        let left_out = unless_damaged(read_left_out(&self.store.objects, target))?;
+        let left_out =
+            unless_damaged(read_left_out(&self.store.objects, target).map_err(Error::from))?;
         let left = left_out.iter().flatten();
         let with_identity = left.filter(|item| item.reason == Reason::Identity);
         let with_identity: BTreeSet<_> = with_identity.map(|item| item.path.clone()).collect();

@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 
 use herma_diff::Change;
+use herma_records::checkpoint::message::Message;
+use herma_records::checkpoint::receipt::{left_out_of, summary_of};
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Summary;
 use herma_worktree::stat_cache::StatCache;
-
-use crate::save::receipts::{left_out_of, summary_of};
-use crate::types::message::Message;
 
 /// Places that belong to somebody else in one of the states that are compared.
 #[derive(Clone, Debug, Default)]

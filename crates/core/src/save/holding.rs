@@ -1,6 +1,8 @@
 //! Which states a look at the present holds, so that changed rules take nothing out of it: see [`herma_worktree::held`].
 
 use crate::engine::operation::Operation;
+use herma_records::step::log::StepLog;
+use herma_records::step::{Step, StepRules};
 use herma_store::ObjectId;
 use herma_worktree::held::{Begun, Holding};
 use herma_worktree::present::info_exclude_rules;
@@ -10,8 +12,6 @@ use crate::engine::Project;
 use crate::engine::history::History;
 use crate::engine::open::own_state;
 use crate::error::Result;
-use crate::records::step::log::StepLog;
-use crate::records::step::{Step, StepRules};
 
 /// So many of the newest steps may have ended with the newest checkpoint.
 const STEPS_SEARCHED: usize = 16;

@@ -5,7 +5,6 @@ pub(crate) mod holding;
 pub(crate) mod neighbours;
 pub(crate) mod publish;
 pub(crate) mod read_ahead;
-pub(crate) mod receipts;
 pub(crate) mod reliance;
 pub(crate) mod saved_before;
 pub(crate) mod unsettled;
@@ -16,6 +15,9 @@ use std::time::Duration;
 
 use bstr::BString;
 use herma_fs::publish::Durability;
+use herma_records::checkpoint::message::Message;
+use herma_records::checkpoint::receipt::{by_path, read_left_out};
+use herma_records::checkpoint::{Checkpoint, Facts, Origin};
 use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::PackWriter;
 use herma_store::pack::write::recent::RecentContents;
@@ -33,12 +35,9 @@ use crate::engine::{NoProgress, Progress, Project, Stage};
 use crate::error::Result;
 use crate::save::publish::NewState;
 use crate::save::read_ahead::ReadAhead;
-use crate::save::receipts::{by_path, read_left_out};
 use crate::save::reliance::Reliance;
 use crate::save::saved_before::SavedBefore;
 use crate::types::asked::Due;
-use crate::types::checkpoint::{Checkpoint, Facts, Origin};
-use crate::types::message::Message;
 
 /// So much of what a save finds changed stays in memory until its lines are counted.
 const COUNTED_SOON: usize = 4 << 20;

@@ -7,6 +7,10 @@ use std::sync::Arc;
 
 use herma_diff::{Change, Pending, StoreSide};
 use herma_fs::publish::Durability;
+use herma_records::checkpoint::message::{MAX_REASON, Message};
+use herma_records::checkpoint::receipt::receipt_in;
+use herma_records::checkpoint::{ChangeCount, Checkpoint, Origin};
+use herma_records::clock::Timestamp;
 use herma_store::error::StoreError;
 use herma_store::in_parallel::in_parallel;
 use herma_store::object::commit::{Commit, Signature};
@@ -24,11 +28,7 @@ use crate::engine::open::OpenStore;
 use crate::error::Result;
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::save::read_ahead::ReadAhead;
-use crate::save::receipts::receipt_in;
 use crate::save::{SaveOptions, Saved, named_at_once};
-use crate::types::checkpoint::{ChangeCount, Checkpoint, Origin};
-use crate::types::clock::Timestamp;
-use crate::types::message::{MAX_REASON, Message};
 
 /// Line counts are for people; beyond this a save does not wait for them.
 const COUNT_BUDGET: herma_diff::stat::Budget =
@@ -269,7 +269,7 @@ impl Operation<'_> {
             }
             after = after.max(number + 1);
             if !is_there {
-                let receipt = receipt_in(&self.store, &entry.id);
+                let receipt = receipt_in(&self.store.objects, &entry.id);
                 refs.extend(receipt.map(|receipt| (extra_ref(&self.id, number), receipt)));
                 refs.push((checkpoint_ref(&self.id, number), entry.id));
             }
@@ -387,7 +387,7 @@ pub(crate) fn count(
 
 /// Stores the receipt's counts, the modes and what was left out as one tree.
 fn store_extra(writer: &PackWriter<'_>, state: &NewState) -> Result<ObjectId, StoreError> {
-    let summary = crate::save::receipts::encode_summary(&state.receipt.summary);
+    let summary = herma_records::checkpoint::receipt::encode_summary(&state.receipt.summary);
     let summary = writer.add(Kind::Blob, summary.as_bytes())?;
     let mut extra = Vec::new();
     if let Some(left) = &state.left {

@@ -10,6 +10,7 @@ use crate::engine::operation::Operation;
 use std::collections::HashSet;
 
 use herma_fs::publish::Durability;
+use herma_records::checkpoint::receipt::receipt_of;
 use herma_store::ObjectId;
 use herma_store::objects::ObjectError;
 use herma_store::pack::sign::PackSign;
@@ -17,7 +18,6 @@ use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::own_state;
 use crate::error::{Error, Result};
-use crate::save::receipts::receipt_of;
 
 /// What the store has lost of what a stat cache relies on.
 #[derive(Debug, Default)]

@@ -13,17 +13,17 @@ use crate::engine::operation::Operation;
 use herma_fs::Dir;
 use herma_fs::process::{BootMoment, TempName};
 use herma_fs::publish::{Durability, write_file};
+use herma_records::checkpoint::Checkpoint;
+use herma_records::step::log::StepLog;
+use herma_records::step::marks::Marks;
+use herma_records::step::{Step, StepKind, StepStart};
+use herma_records::{LOOK, forget_look, read_record};
 use herma_store::ObjectId;
 use herma_worktree::held::Holding;
 
 use crate::error::Result;
-use crate::records::step::log::StepLog;
-use crate::records::step::marks::Marks;
-use crate::records::step::{Step, StepKind, StepStart};
-use crate::records::{LOOK, forget_look, read_record};
 use crate::save::{SaveOptions, Saved};
 use crate::steps::recording::{before_options, open_steps};
-use crate::types::checkpoint::Checkpoint;
 
 const MAX_LOOK: u64 = 200;
 
@@ -122,7 +122,7 @@ impl Operation<'_> {
         if open.is_empty() {
             return Ok(());
         }
-        let recent: Vec<Step> = log.recent().collect::<Result<_>>()?;
+        let recent: Vec<Step> = log.recent().collect::<herma_fs::Result<_>>()?;
         let is_answered = |step: &Step| {
             let later = recent.iter().take_while(|later| later.handle > step.handle);
             let mut answered = later.filter(|later| later.after().is_some() && !later.inferred);
@@ -157,11 +157,11 @@ impl Operation<'_> {
     }
 
     pub(crate) fn forget_call(&self, handle: i64) -> Result<()> {
-        StepLog::open(&self.state_dir()?)?.remove(&[handle])
+        Ok(StepLog::open(&self.state_dir()?)?.remove(&[handle])?)
     }
 
     pub(crate) fn recent_steps(&self) -> Result<Vec<Step>> {
-        self.step_log()?.recent().collect()
+        Ok(self.step_log()?.recent().collect::<herma_fs::Result<_>>()?)
     }
 
     pub(crate) fn open_steps(&self) -> Result<Vec<Step>> {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use herma_records::step::record::cut_name;
 use herma_store::RelPath;
 
 use super::{Step, StepId};
 use crate::error::{Error, Result};
-use crate::records::step::record::cut_name;
 use crate::types::asked::WhichStep;
 
 /// Which steps somebody means: those that fit everything that is said. Saying nothing means all.

@@ -5,6 +5,9 @@
 
 use crate::engine::operation::Operation;
 use herma_diff::{Change, StoreSide};
+use herma_records::checkpoint::ChangeCount;
+use herma_records::checkpoint::message::subject;
+use herma_records::step::{Moment, Step, StepEnd, StepId};
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, RelPath};
 use std::cell::OnceCell;
@@ -13,11 +16,8 @@ use std::collections::HashMap;
 use crate::engine::history::History;
 use crate::engine::open::OpenStore;
 use crate::error::{ErrorKind, Result};
-use crate::records::step::{Moment, Step, StepEnd, StepId};
 use crate::save::publish::{changes_between, count};
 use crate::steps::StepChoice;
-use crate::types::checkpoint::ChangeCount;
-use crate::types::message::subject;
 
 /// So many of the files a step changed are named.
 const NAMED_FILES: usize = 20;

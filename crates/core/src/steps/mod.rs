@@ -3,7 +3,7 @@
 //! A step is the state before a tool call and the state after it; their difference is what the call did,
 //! whatever it used to do it. Restores, undos and redos are steps of Herma's own. Steps are recorded while
 //! they happen, in processes that know nothing of each other (`recording`, `calls`), as small files
-//! ([`crate::records::step`]).
+//! ([`herma_records::step`]).
 //!
 //! What lies between two states belongs to the step that was under way. If none was, a person did it. If
 //! several were, nobody can tell which: it is unattributed (`timeline`).
@@ -19,7 +19,7 @@ mod share;
 pub use choose::{StepChoice, TurnChoice};
 pub use share::{CallEnd, Ran};
 
-pub use crate::records::step::marks::Turn;
-pub use crate::records::step::{
+pub use herma_records::step::marks::Turn;
+pub use herma_records::step::{
     Doubt, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, Undid, UndoneAs, outside,
 };

@@ -8,15 +8,15 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use herma_fs::publish::{Durability, write_file};
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::step::log::StepLog;
+use herma_records::step::{Step, StepEnd};
 use herma_store::ObjectId;
 
 use crate::engine::history::History;
 use crate::engine::open::own_state;
 use crate::engine::operation::Operation;
 use crate::error::Result;
-use crate::records::step::log::StepLog;
-use crate::records::step::{Step, StepEnd};
-use crate::types::asked::RestoreOptions;
 
 /// Beside the steps of a project: all of them have the numbers they get.
 const DONE: &str = "steps-numbered";

@@ -1,18 +1,18 @@
 //! What steps changed that no checkpoint holds, and so no restore and no undo brings back.
 
 use crate::engine::operation::Operation;
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::message::Message;
+use herma_records::checkpoint::receipt::{LeftOutMap, by_path, left_out_of};
+use herma_records::step::outside::{LeftOutThen, Outside, Sighting};
+use herma_records::step::{OutsideOfStep, Step, StepEnd};
+use herma_records::undo::Move;
 use herma_store::RelPath;
 use herma_worktree::present::Present;
 use herma_worktree::receipt::{Summary, why_left_out};
 
 use crate::engine::open::OpenStore;
 use crate::error::Result;
-use crate::records::step::outside::{LeftOutThen, Outside, Sighting};
-use crate::records::step::{OutsideOfStep, Step, StepEnd};
-use crate::records::undo::Move;
-use crate::save::receipts::{LeftOutMap, by_path, left_out_of};
-use crate::types::checkpoint::Checkpoint;
-use crate::types::message::Message;
 
 impl Operation<'_> {
     /// What no checkpoint holds, as it is now. What cannot be looked at is not watched.

@@ -4,9 +4,18 @@
 //! locked: other steps may begin and end, and whoever looks at the timeline later sees that they overlapped.
 
 use crate::engine::operation::Operation;
-use crate::records::step::record::cut_name;
 use herma_fs::process::{BootMoment, TempName};
 use herma_fs::publish::Durability;
+use herma_records::checkpoint::{Checkpoint, Facts, Origin};
+use herma_records::journal::Journal;
+use herma_records::step::log::StepLog;
+use herma_records::step::marks::{Marks, Turn};
+use herma_records::step::outside::Sighting;
+use herma_records::step::record::cut_name;
+use herma_records::step::{
+    Background, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
+};
+use herma_records::undo::{Move, UndoRecord};
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
 use herma_worktree::stat_cache::StatCache;
@@ -15,20 +24,11 @@ use std::sync::Arc;
 use crate::engine::Project;
 use crate::engine::open::own_state;
 use crate::error::{Error, Result};
-use crate::records::journal::Journal;
-use crate::records::step::log::StepLog;
-use crate::records::step::marks::{Marks, Turn};
-use crate::records::step::outside::Sighting;
-use crate::records::step::{
-    Background, Moment, Step, StepEnd, StepId, StepKind, StepRules, StepStart, UndoneAs,
-};
-use crate::records::undo::{Move, UndoRecord};
 use crate::restore::arrival::Arrived;
 use crate::save::publish::Way;
 use crate::save::{SaveOptions, Saved};
 use crate::steps::share::{CallEnd, Ran};
 use crate::types::asked::WhichStep;
-use crate::types::checkpoint::{Checkpoint, Facts, Origin};
 
 /// A step that has begun.
 #[derive(Clone, Debug)]
@@ -328,13 +328,13 @@ impl Operation<'_> {
 
     /// All steps that are remembered, oldest first.
     pub(crate) fn all_steps(&self) -> Result<Vec<Step>> {
-        self.step_log()?.all()
+        Ok(self.step_log()?.all()?)
     }
 
     /// The steps, to be read one by one.
     pub(crate) fn step_log(&self) -> Result<StepLog> {
         match own_state(&self.store, &self.id)? {
-            Some(state) => StepLog::open(&state),
+            Some(state) => Ok(StepLog::open(&state)?),
             None => Ok(StepLog::empty()),
         }
     }
@@ -355,7 +355,7 @@ impl Operation<'_> {
         newest: i64,
     ) -> Result<Step> {
         let state = self.state_dir()?;
-        crate::records::forget_look(&state);
+        herma_records::forget_look(&state);
         let mut log = StepLog::open(&state)?;
         let kind = kind_of(journal);
         if let Some(noted) = noted(&log, kind, journal)? {
@@ -427,7 +427,7 @@ impl Operation<'_> {
     pub(crate) fn forget_move(&self, journal: &Journal) -> Result<()> {
         let mut log = StepLog::open(&self.state_dir()?)?;
         match noted(&log, kind_of(journal), journal)? {
-            Some(step) => log.remove(&[step.handle]),
+            Some(step) => Ok(log.remove(&[step.handle])?),
             None => Ok(()),
         }
     }
@@ -502,7 +502,7 @@ fn noted(log: &StepLog, kind: StepKind, journal: &Journal) -> Result<Option<Step
             && step.before.checkpoint == journal.safety
             && step.after() == Some(journal.target)
     };
-    log.recent().find(|step| step.as_ref().map_or(true, is_it)).transpose()
+    Ok(log.recent().find(|step| step.as_ref().map_or(true, is_it)).transpose()?)
 }
 
 /// How the state before a step is saved.
@@ -535,7 +535,7 @@ pub(crate) fn open_steps(log: &StepLog) -> Result<Vec<Step>> {
 fn going_on(log: &StepLog) -> Result<Vec<Step>> {
     let goes_on = |step: &Step| step.is_open() || step.is_in_background();
     let recent = log.recent().filter(|step| step.as_ref().map_or(true, goes_on));
-    let mut recent: Vec<Step> = recent.collect::<Result<_>>()?;
+    let mut recent: Vec<Step> = recent.collect::<herma_fs::Result<_>>()?;
     recent.reverse();
     Ok(recent)
 }

@@ -6,11 +6,11 @@
 //! write is surely its doing, whoever was at work beside it.
 
 use herma_diff::{Became, Replacement, StoreSide, became, compare};
+use herma_records::step::Step;
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::operation::Operation;
 use crate::error::Result;
-use crate::records::step::Step;
 
 /// What an agent says of the end of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use crate::engine::operation::Operation;
 use std::sync::Arc;
 
 use herma_diff::{Change, DiffError, Side, StoreSide};
+use herma_records::checkpoint::Checkpoint;
 use herma_store::object::TreeEntry;
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
@@ -16,7 +17,6 @@ use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
 use crate::save::comparable::{Foreign, may_be_foreign};
 use crate::timeline::Made;
-use crate::types::checkpoint::Checkpoint;
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use bstr::BString;
 use herma_diff::{StoreSide, entry_at};
 use herma_fs::Dir;
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::receipt::read_left_out;
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::history::{Entry, History};
 use crate::engine::operation::Operation;
 use crate::error::{Error, Result};
-use crate::save::receipts::read_left_out;
-use crate::types::checkpoint::Checkpoint;
 
 /// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

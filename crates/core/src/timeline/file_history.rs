@@ -4,12 +4,12 @@ use crate::engine::operation::Operation;
 use herma_diff::patch::MAX_TEXT_BYTES;
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, Change, Renamed};
+use herma_records::checkpoint::Checkpoint;
+use herma_records::step::{LineAuthor, Step};
 use herma_store::RelPath;
 
 use crate::error::{AuthorshipError, Error, Result};
-use crate::records::step::{LineAuthor, Step};
 use crate::timeline::versions::{At, Seen, Told};
-use crate::types::checkpoint::Checkpoint;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Names and pins: refs beside the checkpoint's own.
 
 use crate::engine::operation::Operation;
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::address::{check_checkpoint_name, check_name_form};
 use herma_store::ObjectId;
 use herma_store::refs::scheme::{checkpoint_ref, name_ref, pin_ref};
 
 use crate::error::{Error, Result};
-use crate::types::address::{check_checkpoint_name, check_name_form};
-use crate::types::checkpoint::Checkpoint;
 
 /// Can a checkpoint be called so?
 pub(crate) fn check(name: &str) -> Result<()> {

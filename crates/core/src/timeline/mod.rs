@@ -10,7 +10,6 @@ pub(crate) mod labels;
 pub(crate) mod partition;
 pub(crate) mod session_changes;
 mod shares;
-pub(crate) mod states;
 pub(crate) mod versions;
 
 use crate::engine::operation::Operation;
@@ -20,6 +19,11 @@ use std::sync::{Mutex, PoisonError};
 
 use herma_diff::merge::Labels;
 use herma_diff::{DiffError, Pending, StoreSide};
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::checkpoint::receipt::{LeftOutMap, by_path, read_left_out};
+use herma_records::step::{Step, StepId};
+use herma_records::timeline::Timeline;
 use herma_reversal as reversal;
 use herma_reversal::{Conflicts, Request, Reversed, Run, StateView};
 use herma_store::error::StoreError;
@@ -30,14 +34,9 @@ use herma_worktree::present::{Present, StateIds};
 
 use crate::engine::history::History;
 use crate::error::Result;
-use crate::records::step::{Step, StepId};
 use crate::save::comparable::{Foreign, may_be_foreign};
-use crate::save::receipts::{LeftOutMap, by_path, read_left_out};
 use crate::steps::StepChoice;
 use crate::steps::passed_over::were_there;
-use crate::timeline::states::Timeline;
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Checkpoint;
 
 /// A project's timeline and what led along it.
 pub(crate) struct Story {

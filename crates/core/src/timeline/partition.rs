@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use herma_records::timeline::Belongs;
+
 use crate::timeline::Story;
-use crate::timeline::states::Belongs;
 
 /// The stretches since some point, by whose they are.
 #[derive(Default)]

@@ -9,6 +9,8 @@ use crate::engine::operation::Operation;
 use std::collections::BTreeSet;
 
 use herma_diff::{Change, StoreSide};
+use herma_records::step::{Step, StepEnd, StepId};
+use herma_records::timeline::Belongs;
 use herma_reversal as reversal;
 use herma_reversal::{Content, Decided, Outcome, Reversed, Run, StateView};
 use herma_store::error::StoreError;
@@ -20,11 +22,9 @@ use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 
 use crate::error::{Error, Result};
-use crate::records::step::{Step, StepEnd, StepId};
 use crate::steps::StepChoice;
 use crate::timeline::compare::Comparison;
 use crate::timeline::partition::Sorted;
-use crate::timeline::states::Belongs;
 use crate::timeline::{Ground, StateParts, Story, full_mode};
 
 /// What chosen steps changed.

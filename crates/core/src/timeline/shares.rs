@@ -7,14 +7,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use herma_diff::{Change, StoreSide};
+use herma_records::step::Step;
+use herma_records::timeline::{Cover, Point, Timeline};
 use herma_reversal::{Content, Outcome, Reversed};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::StateIds;
 
 use crate::engine::operation::Operation;
 use crate::error::{ErrorKind, Result};
-use crate::records::step::Step;
-use crate::timeline::states::{Cover, Point, Timeline};
 use crate::timeline::{Made, full_mode};
 
 /// The steps of a story by their handles.

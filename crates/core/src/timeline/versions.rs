@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 use herma_diff::renames::RenameOptions;
 use herma_diff::{Change, FileState, Side, renames};
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::receipt::why_left_out;
+use herma_records::step::{LineAuthor, Step, StepId};
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::Holding;
@@ -21,13 +24,10 @@ use herma_worktree::stat_cache::{EntryKind, StatCache};
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{LineAuthor, Step, StepId};
 use crate::save::read_ahead::ReadAhead;
-use crate::save::receipts::why_left_out;
 use crate::steps::StepChoice;
 use crate::timeline::Story;
 use crate::timeline::compare::MadeSide;
-use crate::types::checkpoint::Checkpoint;
 
 /// The story of a project up to its present, open for reading.
 pub(crate) struct Told<'p> {
@@ -181,6 +181,7 @@ impl Told<'_> {
             None => self.left_out_now(path),
             Some(checkpoint) if checkpoint.receipt_damaged => return Ok(At::Unknown),
             Some(checkpoint) => match why_left_out(&self.operation.store.objects, checkpoint, path)
+                .map_err(Error::from)
             {
                 Ok(reason) => reason,
                 Err(e) if e.kind() == crate::error::ErrorKind::Damaged => return Ok(At::Unknown),

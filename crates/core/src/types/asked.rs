@@ -1,18 +1,6 @@
 //! What a caller asks for.
 
-use herma_store::RelPath;
-use serde::{Deserialize, Serialize};
-
-use crate::types::step_id::StepId;
-
-/// What part of a checkpoint to bring back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RestoreOptions {
-    /// Only these files and directories; empty means everything.
-    pub paths: Vec<RelPath>,
-    /// Leave these files and directories as they are.
-    pub keep: Vec<RelPath>,
-}
+use herma_records::step::StepId;
 
 /// Which step is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,8 @@
-//! What a checkpoint is and says, what the user set, and what time it is.
+//! What the user set, what a caller asks for, and what a restore leaves; with what a checkpoint is and what time it is.
 
-pub mod address;
 pub(crate) mod asked;
-pub mod checkpoint;
-pub mod clock;
 pub(crate) mod kept;
-pub mod message;
 pub mod settings;
-pub mod step_id;
+
+pub use herma_records::checkpoint::{self, address, message};
+pub use herma_records::clock;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use herma_fs::publish::Durability;
+pub use herma_records::identity::AskedLimits;
 use herma_worktree::present::ScanSettings;
 use herma_worktree::rules::ExcludeSettings;
 
@@ -27,15 +28,6 @@ pub struct Settings {
     pub keeping: Keeping,
     /// What this caller asks for the projects it saves.
     pub asked: AskedLimits,
-}
-
-/// Limits a caller gives itself. They are recorded with each project it saves, and concern no other project.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AskedLimits {
-    /// How many checkpoints the project may have; 0 is no limit.
-    pub max_snapshots: Option<usize>,
-    /// How many bytes the store may have; 0 is no limit.
-    pub max_total_size: Option<u64>,
 }
 
 /// What is kept, and for how long. Pinned and named checkpoints, and the newest of every project that was not

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use herma_records::step::id::handle_by_hand;
+use herma_records::step::{Moment, Step, StepEnd, StepKind, StepStart};
+
 use crate::engine::history::History;
 use crate::engine::operation::Operation;
 use crate::error::Result;
-use crate::records::step::{Moment, Step, StepEnd, StepKind, StepStart};
 use crate::steps::StepChoice;
-use crate::types::step_id::handle_by_hand;
 
 impl Operation<'_> {
     /// All steps that are remembered, and those made by hand that are asked for by their numbers.

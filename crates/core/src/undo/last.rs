@@ -3,15 +3,15 @@
 use herma_fs::stat_path;
 use std::cell::OnceCell;
 
+use herma_records::checkpoint::Origin;
+use herma_records::step::{Doubt, Step, StepId, StepKind, Undid, UndoneAs};
+use herma_records::undo::{Move, Reversed};
 use herma_reversal::Conflicts;
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::operation::Operation;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, Step, StepId, StepKind, Undid, UndoneAs};
-use crate::records::undo::{Move, Reversed};
 use crate::steps::StepChoice;
-use crate::types::checkpoint::Origin;
 use crate::undo::plan::{UndoPlan, UndoSteps};
 use crate::undo::steps::Looked;
 use crate::undo::units::{Marks, Unit};
@@ -325,7 +325,7 @@ impl Operation<'_> {
         let own = history.entries.iter().find(|entry| entry.number == number);
         let own = own.map_or(number.cast_signed(), |own| own.place);
         let newer = history.readable_where(&self.store, |entry| entry.place > own)?;
-        let is_by_hand = |facts: &crate::types::checkpoint::Facts| {
+        let is_by_hand = |facts: &herma_records::checkpoint::Facts| {
             facts.texts().iter().all(|(_, text)| text.is_none())
         };
         let by_hand = newer.iter().find(|c| c.origin == Origin::Saved && is_by_hand(&c.facts));

@@ -17,6 +17,11 @@ use crate::engine::operation::Operation;
 use std::sync::Arc;
 
 use herma_diff::{Side, StoreSide};
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::checkpoint::receipt::why_left_out;
+use herma_records::checkpoint::{Checkpoint, Origin};
+use herma_records::step::Undid;
+use herma_records::undo::{MAX_UNDO_STATES, Move, Reversed, UndoRecord};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::held::{Held, Holding};
 use herma_worktree::present::Present;
@@ -25,13 +30,8 @@ use herma_worktree::side::PresentSide;
 use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
-use crate::records::step::Undid;
-use crate::records::undo::{MAX_UNDO_STATES, Move, Reversed, UndoRecord};
 use crate::restore::Plan;
 use crate::restore::run::{Restored, Task, unless_damaged};
-use crate::save::receipts::why_left_out;
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::last::PlannedUndo;
 use crate::undo::plan::StepsUndone;
 

@@ -5,22 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::step::log::StepLog;
+use herma_records::step::marks::Marks;
+use herma_records::step::record::cut_name;
+use herma_records::step::{Step, StepEnd, UndoneAs};
+use herma_records::timeline::Belongs;
+use herma_records::undo::UndoRecord;
 use herma_store::{ObjectId, RelPath};
 
 use crate::engine::history::History;
 use crate::engine::open::own_state;
 use crate::engine::operation::Operation;
 use crate::error::Result;
-use crate::records::step::log::StepLog;
-use crate::records::step::marks::Marks;
-use crate::records::step::record::cut_name;
-use crate::records::step::{Step, StepEnd, UndoneAs};
-use crate::records::undo::UndoRecord;
 use crate::save::publish::changes_between;
 use crate::steps::StepChoice;
 use crate::timeline::Ground;
-use crate::timeline::states::Belongs;
-use crate::types::asked::RestoreOptions;
 use crate::undo::units::Mark;
 
 /// What a session does not know yet of its own work. Empty if what was moved is none of it.

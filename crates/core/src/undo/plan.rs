@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use herma_records::checkpoint::Checkpoint;
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::step::{Doubt, OutsideOfStep, StepId, UndoneAs};
 use herma_reversal::{ConflictWhy, Conflicts, Content, Outcome, Reversed};
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::StateIds;
 use herma_worktree::reason::Reason;
 use herma_worktree::stat_cache::StatCache;
 
-use crate::records::step::{Doubt, OutsideOfStep, StepId, UndoneAs};
 use crate::restore::Plan;
 use crate::restore::run::Restored;
 use crate::steps::StepChoice;
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Checkpoint;
 
 /// What to undo.
 #[derive(Clone, Debug, Default)]

@@ -10,6 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use herma_diff::merge::Labels;
 use herma_diff::{Change, Pending, StoreSide};
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::checkpoint::{Checkpoint, Origin};
+use herma_records::step::{Doubt, Moment, OutsideOfStep, Step, StepId, Undid, UndoneAs};
+use herma_records::undo::Move;
 use herma_reversal as reversal;
 use herma_reversal::{Outcome, Request, Reversed, Run};
 use herma_store::pack::write::PackWriter;
@@ -18,8 +22,6 @@ use herma_worktree::present::Present;
 
 use crate::engine::history::History;
 use crate::error::{Error, Result};
-use crate::records::step::{Doubt, Moment, OutsideOfStep, Step, StepId, Undid, UndoneAs};
-use crate::records::undo::Move;
 use crate::restore::plan::requested;
 use crate::restore::run::{Task, before};
 use crate::restore::{Requested, Then};
@@ -27,8 +29,6 @@ use crate::save::{Draft, vouches_for_absence};
 use crate::timeline::partition::Sorted;
 use crate::timeline::session_changes::forgotten;
 use crate::timeline::{Ground, Story};
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::{Checkpoint, Origin};
 use crate::undo::plan::{Extent, StepsUndone, UndoPlan, UndoSteps};
 
 /// What markers say about the two sides of a conflict.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use herma_diff::StoreSide;
+use herma_records::timeline::Belongs;
 use herma_reversal as reversal;
 use herma_store::RelPath;
 use herma_worktree::receipt::why_left_out;
@@ -10,7 +11,6 @@ use herma_worktree::receipt::why_left_out;
 use crate::error::Result;
 use crate::timeline::Ground;
 use crate::timeline::partition::Sorted;
-use crate::timeline::states::Belongs;
 use crate::undo::plan::UndoPlan;
 use crate::undo::units::{Mark, Marks};
 

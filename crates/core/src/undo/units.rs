@@ -6,10 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use herma_records::checkpoint::RestoreOptions;
+use herma_records::step::{Step, StepId, StepKind, Undid, UndoneAs};
 use herma_store::ObjectId;
-
-use crate::records::step::{Step, StepId, StepKind, Undid, UndoneAs};
-use crate::types::asked::RestoreOptions;
 
 /// What an undo undoes at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -302,8 +301,8 @@ fn newest(step: &Step, now: i64) -> Newest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::step::{Moment, StepEnd, StepStart};
-    use crate::types::checkpoint::Facts;
+    use herma_records::checkpoint::Facts;
+    use herma_records::step::{Moment, StepEnd, StepStart};
 
     /// What happened, one line for each step; step `n` ends in checkpoint `n + 1`.
     enum Did {
@@ -451,12 +450,12 @@ mod tests {
     fn what_is_undone_in_part_is_passed_over_until_somebody_decides() {
         let all = steps(&[Call("1"), Call("2"), Partly(&[2])]);
         let units = marks(&all).units(&all);
-        let to_undo = |conflicts| {
-            let units = units.iter().map(|unit| unit.to_undo(conflicts));
+        let to_undo = |again| {
+            let units = units.iter().map(|unit| unit.to_undo(again));
             units.collect::<Vec<Vec<i64>>>()
         };
-        assert_eq!(to_undo(Conflicts::Leave), [vec![], vec![1]]);
-        assert_eq!(to_undo(Conflicts::Theirs), [vec![2], vec![1]]);
+        assert_eq!(to_undo(false), [vec![], vec![1]]);
+        assert_eq!(to_undo(true), [vec![2], vec![1]]);
         assert!(!units[0].undone && !units[1].undone);
         let redone = [Call("1"), Partly(&[1]), Undo(UndoneAs::Redo, &[2])];
         let all = steps(&redone);

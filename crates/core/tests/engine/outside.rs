@@ -3,12 +3,12 @@
 use std::os::unix::fs::symlink;
 
 use herma_core::engine::NoProgress;
-use herma_core::records::step::outside::Outside;
 use herma_core::restore::RestoreOptions;
 use herma_core::steps::{Step, StepChoice, StepEnd, StepId, StepKind, StepStart};
 use herma_core::{
     Error, OutsideOfStep, SaveOptions, Settings, UndoPlan, UndoSteps, Undone, WhichStep,
 };
+use herma_records::step::outside::Outside;
 
 use super::changed_rules::set;
 use super::project::TestProject;

@@ -195,16 +195,16 @@ fn what_an_interrupted_restore_needs_cannot_be_dropped() {
     let project = p.project();
     let state = p.store().join("herma/projects").join(project.id().as_str());
     let state = herma_fs::Dir::open(&state).unwrap();
-    let journal = herma_core::records::journal::Journal {
-        version: herma_core::records::Version,
+    let journal = herma_records::journal::Journal {
+        version: herma_records::Version,
         token: 1,
         safety: second.id,
         target: first.id,
         options: RestoreOptions::default(),
         started: 0,
-        by: herma_core::records::undo::Move::Restore,
+        by: herma_records::undo::Move::Restore,
         undid: None,
-        undo: herma_core::records::undo::UndoRecord::default(),
+        undo: herma_records::undo::UndoRecord::default(),
     };
     journal.write(&state, &state).unwrap();
     for checkpoint in [&first, &second] {

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::records::undo::Move;
 use herma_core::steps::StepChoice;
 use herma_core::steps::{Step, StepId};
 use herma_core::types::address::When;
-use herma_core::{Error, NextMove, Project, RelPath, UndoLast, Undone};
+use herma_core::{Error, Move, NextMove, Project, RelPath, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use bstr::BString;
+use herma_records::checkpoint::message::Message;
 use herma_store::ObjectId;
 use herma_store::gc::{GcError, loose_files};
 use herma_store::layout::StoreDirs;
@@ -15,7 +16,6 @@ use herma_store::objects::{ObjectError, Objects};
 
 use super::super::facts::ProjectFacts;
 use crate::error::Result;
-use crate::types::message::Message;
 
 /// Pieces, and which other pieces each consists of. A piece takes its room while something holds it: a
 /// checkpoint, or a piece that is held itself.

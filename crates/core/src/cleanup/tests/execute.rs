@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use herma_records::clock::{FixedClock, Timestamp};
+
 use super::*;
 use crate::cleanup::{CleanRequest, Limits};
 use crate::engine::NoProgress;
 use crate::save::SaveOptions;
-use crate::types::clock::{FixedClock, Timestamp};
 use crate::{EngineOptions, Settings};
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use herma_fs::file::{ask_for_file_mode, read_at};
 use herma_fs::holes::Holes;
 use herma_fs::{Dir, Errno, FileKind, Stat};
+use herma_records::journal::{TempKind, temp_name};
 use herma_store::ObjectId;
 use herma_store::object::{EntryMode, Hasher, Kind, id_of};
 use herma_store::objects::{ObjectError, Objects};
@@ -13,7 +14,6 @@ use herma_store::pack::write::recent::RecentContents;
 use herma_worktree::owner::Boundary;
 use herma_worktree::stat_cache::EntryRecord;
 
-use crate::records::journal::{TempKind, temp_name};
 use crate::save::read_ahead::{Content, ReadAhead, read_link_target};
 use crate::types::kept::Lack;
 

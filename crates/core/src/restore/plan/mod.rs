@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use herma_diff::{Change, DiffError, Side};
 use herma_fs::Dir;
+use herma_records::checkpoint::Checkpoint;
 use herma_store::object::EntryMode;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists::KEPT_BITS;
@@ -22,7 +23,6 @@ use herma_worktree::stat_cache::StatCache;
 use super::{Action, ActionKind, Kept, KeptWhy, Plan, RestoreOptions};
 use crate::error::{Error, Result};
 use crate::save::read_ahead::{Content, ReadAhead};
-use crate::types::checkpoint::Checkpoint;
 
 /// Everything a plan is made from.
 pub(crate) struct Planner<'a> {

@@ -3,18 +3,18 @@
 //! It is written and synced before the first file changes and removed, synced too, after the last one
 //! is durable. Finding one means a restore was interrupted: the project may be part old, part new.
 
-use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Result};
 use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::records::step::Undid;
-use crate::records::undo::{Move, Reversed, UndoRecord};
-use crate::records::{Version, encode, read_record};
-use crate::types::asked::RestoreOptions;
+use crate::checkpoint::RestoreOptions;
+use crate::step::Undid;
+use crate::undo::{Move, Reversed, UndoRecord};
+use crate::{Version, encode, read_record};
 
-pub(crate) const FILE: &str = "journal";
+/// Where it is, in a project's own directory.
+pub const FILE: &str = "journal";
 
 /// What a restore in progress set out to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,34 +51,34 @@ impl Journal {
     }
 
     /// The journal in these bytes, if it is one.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 
     /// The checkpoint of the state before, out of a journal that may be damaged elsewhere.
-    pub(crate) fn safety_in(bytes: &[u8]) -> Option<ObjectId> {
+    pub fn safety_in(bytes: &[u8]) -> Option<ObjectId> {
         let name = b"\"safety\":\"";
         let at = bytes.windows(name.len()).position(|seen| seen == name)? + name.len();
         ObjectId::from_hex(bytes.get(at..at + 40)?)
     }
 
     /// The move it is about.
-    pub(crate) fn what(&self) -> Reversed {
+    pub fn what(&self) -> Reversed {
         let Self { target, by, .. } = *self;
         Reversed { target, options: self.options.clone(), by, undid: self.undid.clone() }
     }
 
     /// Makes the journal durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<()> {
-        Ok(write_file(tmp, dir, FILE, &encode(self), Durability::Synced)?)
+        write_file(tmp, dir, FILE, &encode(self), Durability::Synced)
     }
 
     /// Closes the journal: the restore is complete.
     pub fn close(dir: &Dir) -> Result<()> {
         match dir.remove_file(FILE) {
-            Ok(()) => Ok(dir.sync()?),
+            Ok(()) => dir.sync(),
             Err(e) if e.is_not_found() => Ok(()),
-            Err(e) => Err(e.into()),
+            Err(e) => Err(e),
         }
     }
 }

@@ -7,20 +7,19 @@
 
 use std::collections::BTreeMap;
 
-use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Result};
 use herma_store::ObjectId;
 use herma_worktree::present::StateIds;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::records::step::{Undid, UndoneAs};
-use crate::records::{Version, encode, read_record};
-use crate::types::asked::RestoreOptions;
+use crate::checkpoint::RestoreOptions;
+use crate::step::{Undid, UndoneAs};
+use crate::{Version, encode, read_record};
 
 const FILE: &str = "undo";
 /// Older states are forgotten; their checkpoints stay in the list.
-pub(crate) const MAX_UNDO_STATES: usize = 200;
+pub const MAX_UNDO_STATES: usize = 200;
 
 /// How the project came to be as it is, as far as restores are concerned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,21 +49,21 @@ pub struct UndoRecord {
     pub moves: u64,
     /// The last move, if it was interrupted and reversed: a redo makes it after all.
     #[serde(default)]
-    pub(crate) reversed: Option<Reversed>,
+    pub reversed: Option<Reversed>,
 }
 
 /// A move that was interrupted and reversed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reversed {
     /// The checkpoint it was bringing back.
-    pub(crate) target: ObjectId,
+    pub target: ObjectId,
     /// What part of it.
     #[serde(flatten)]
-    pub(crate) options: RestoreOptions,
+    pub options: RestoreOptions,
     /// What it was.
-    pub(crate) by: Move,
+    pub by: Move,
     /// Which steps it undid, if it was about steps.
-    pub(crate) undid: Option<Undid>,
+    pub undid: Option<Undid>,
 }
 
 impl Reversed {
@@ -95,13 +94,13 @@ impl UndoRecord {
     }
 
     /// The record in these bytes, if it is one.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 
     /// Makes the record durable.
     pub fn write(&self, tmp: &Dir, dir: &Dir) -> Result<()> {
-        Ok(write_file(tmp, dir, FILE, &encode(self), Durability::Synced)?)
+        write_file(tmp, dir, FILE, &encode(self), Durability::Synced)
     }
 
     /// The record after a restore from `before` to `target` that ended in `result`. Its past is up to date.
@@ -131,7 +130,7 @@ impl UndoRecord {
     /// The record after an interrupted move from `before` was undone: everything is as before it, and redo does what
     /// it set out to do.
     #[must_use]
-    pub(crate) fn reversed(mut self, before: ObjectId, moved: Reversed, result: StateIds) -> Self {
+    pub fn reversed(mut self, before: ObjectId, moved: Reversed, result: StateIds) -> Self {
         let target = moved.target;
         self.reversed = Some(moved);
         self.moved_to(target, before, result)
@@ -146,7 +145,7 @@ impl UndoRecord {
 
     /// The record after commits became others.
     #[must_use]
-    pub(crate) fn followed(mut self, commits: &BTreeMap<ObjectId, ObjectId>) -> Self {
+    pub fn followed(mut self, commits: &BTreeMap<ObjectId, ObjectId>) -> Self {
         let stacks = self.past.iter_mut().chain(&mut self.future);
         let single = [&mut self.position, &mut self.left, &mut self.newest];
         let reversed = self.reversed.iter_mut().map(|moved| &mut moved.target);

@@ -104,7 +104,7 @@ pub(super) fn quoted(text: &[u8]) -> String {
 }
 
 /// A float as Python spells it. What is no number becomes zero: no reader expects `NaN` for a time.
-pub(crate) fn python_float(value: f64) -> String {
+pub fn python_float(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:?}");
     let Some((mantissa, exponent)) = text.split_once('e') else { return text };

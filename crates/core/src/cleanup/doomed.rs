@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use bstr::ByteSlice;
 use herma_fs::publish::{Durability, write_file};
+use herma_records::read_record;
 use herma_store::ObjectId;
 use herma_store::layout::StoreDirs;
 
 use crate::error::Result;
-use crate::records::read_record;
 
 const FILE: &str = "purging";
 /// About a million contents.

@@ -16,7 +16,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, ToSpan, Unit};
 
-use crate::types::clock::Timestamp;
+use crate::clock::Timestamp;
 
 /// How a person names a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,7 @@ fn parse_number(text: &str) -> Option<u64> {
 }
 
 /// 4 to 40 hexadecimal digits, as lower case.
-pub(crate) fn parse_id(text: &str) -> Option<String> {
+pub fn parse_id(text: &str) -> Option<String> {
     let valid = (4..=40).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
     valid.then(|| text.to_ascii_lowercase())
 }
@@ -141,7 +141,7 @@ pub enum When {
 }
 
 /// The present, as a person writes it. It ends a stretch of time, and is no checkpoint.
-pub(crate) const NOW: &str = "now";
+pub const NOW: &str = "now";
 
 /// Which day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,7 +305,7 @@ pub fn parse_range(text: &str) -> Option<std::ops::RangeInclusive<u64>> {
 }
 
 /// Could some checkpoint have been given this name?
-pub(crate) fn check_name_form(name: &str) -> Result<(), BadCheckpointName> {
+pub fn check_name_form(name: &str) -> Result<(), BadCheckpointName> {
     if name.is_empty() || name.len() > 100 {
         return Err(BadCheckpointName::Length);
     }

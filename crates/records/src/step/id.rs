@@ -39,12 +39,12 @@ impl StepId {
 const BY_HAND: i64 = 1 << 62;
 
 /// The handle of what was saved as this checkpoint and no step made.
-pub(crate) const fn handle_by_hand(number: u64) -> i64 {
+pub const fn handle_by_hand(number: u64) -> i64 {
     BY_HAND | number.cast_signed()
 }
 
 /// The number that a handle is made of.
-pub(crate) fn number_by_hand(handle: i64) -> Option<u64> {
+pub fn number_by_hand(handle: i64) -> Option<u64> {
     (handle >= BY_HAND).then_some((handle ^ BY_HAND).cast_unsigned())
 }
 

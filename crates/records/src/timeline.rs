@@ -8,9 +8,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use herma_worktree::present::StateIds;
 
-use crate::records::step::{Background, LineAuthor, Step, StepEnd, StepId};
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::{Checkpoint, Origin};
+use crate::checkpoint::{Checkpoint, Origin, RestoreOptions};
+use crate::step::{Background, LineAuthor, Step, StepEnd, StepId};
 
 /// Where something lies: the newest checkpoint then, and twice the number of the next step, less one where
 /// a step ended.
@@ -18,17 +17,17 @@ type Order = (i64, i64);
 
 /// A state the project was in.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub struct Point {
     order: Order,
     /// Its tree and modes.
-    pub(crate) state: StateIds,
+    pub state: StateIds,
     /// The checkpoint that holds it and says what it vouches for; `None` for the present.
-    pub(crate) checkpoint: Option<Checkpoint>,
+    pub checkpoint: Option<Checkpoint>,
 }
 
 /// How a stretch relates to chosen steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Belongs {
+pub enum Belongs {
     /// Only to chosen ones.
     Chosen,
     /// To chosen ones and to others.
@@ -40,25 +39,28 @@ pub(crate) enum Belongs {
 }
 
 /// The states of a project, oldest first, with the present at the end.
-pub(crate) struct Timeline {
-    pub(crate) points: Vec<Point>,
+pub struct Timeline {
+    /// The states.
+    pub points: Vec<Point>,
     /// For each stretch, the steps under way; one shorter than `points`.
     covers: Vec<Vec<Cover>>,
 }
 
 /// A step that was under way during a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Cover {
-    pub(crate) step: i64,
-    pub(crate) id: StepId,
+pub struct Cover {
+    /// Its handle.
+    pub step: i64,
+    /// What it is called.
+    pub id: StepId,
     /// Was the step under way during all of the stretch, and does it end where it says?
-    pub(crate) certain: bool,
+    pub certain: bool,
     /// Did it only go on in the background? Then it may have changed anything, and nothing is its own.
-    pub(crate) beside: bool,
+    pub beside: bool,
 }
 
 /// The state after a restore of some paths only, which no checkpoint holds.
-pub(crate) type AfterMove<'m> = dyn Fn(&Step, &Checkpoint, &Checkpoint) -> Option<StateIds> + 'm;
+pub type AfterMove<'m> = dyn Fn(&Step, &Checkpoint, &Checkpoint) -> Option<StateIds> + 'm;
 
 impl Cover {
     fn of(step: &Step, certain: bool) -> Self {
@@ -69,7 +71,7 @@ impl Cover {
 impl Timeline {
     /// Puts together what is known. `checkpoints` are those that can be read, in any order; `after_move`
     /// says where a restore led that did not lead to a checkpoint's state.
-    pub(crate) fn new(
+    pub fn new(
         checkpoints: &[Checkpoint],
         steps: &[Step],
         present: StateIds,
@@ -182,14 +184,14 @@ impl Timeline {
     }
 
     /// Does a point hold the state a moment speaks of?
-    fn is_at(&self, index: usize, moment: &crate::records::step::Moment) -> bool {
+    fn is_at(&self, index: usize, moment: &crate::step::Moment) -> bool {
         let Some(here) = &self.points[index].checkpoint else { return false };
         // What a restore led to may be a copy of an older checkpoint, or be held by none.
         here.id == moment.checkpoint
             || self.holds(moment).is_some_and(|state| state == self.points[index].state)
     }
 
-    fn holds(&self, moment: &crate::records::step::Moment) -> Option<StateIds> {
+    fn holds(&self, moment: &crate::step::Moment) -> Option<StateIds> {
         let mut checkpoints = self.points.iter().filter_map(|p| p.checkpoint.as_ref());
         let found = checkpoints.find(|checkpoint| checkpoint.id == moment.checkpoint)?;
         Some((found.tree, found.modes))
@@ -210,12 +212,12 @@ impl Timeline {
     }
 
     /// Who was under way during a stretch.
-    pub(crate) fn covers(&self, stretch: usize) -> &[Cover] {
+    pub fn covers(&self, stretch: usize) -> &[Cover] {
         &self.covers[stretch]
     }
 
     /// Makes several stretches of one: where each ends, and who led there. None is as it was.
-    pub(crate) fn divide(&mut self, stretch: usize, parts: &[(StateIds, Vec<Cover>)]) {
+    pub fn divide(&mut self, stretch: usize, parts: &[(StateIds, Vec<Cover>)]) {
         let Some(((_, last), others)) = parts.split_last() else { return };
         let from = self.points[stretch].clone();
         let between = others.iter().map(|(state, _)| Point { state: *state, ..from.clone() });
@@ -227,17 +229,17 @@ impl Timeline {
     }
 
     /// How many stretches there are. Stretch `n` leads from point `n` to point `n + 1`.
-    pub(crate) fn stretches(&self) -> usize {
+    pub fn stretches(&self) -> usize {
         self.covers.len()
     }
 
     /// Is anything different at its two ends?
-    pub(crate) fn changes(&self, stretch: usize) -> bool {
+    pub fn changes(&self, stretch: usize) -> bool {
         self.points[stretch].state != self.points[stretch + 1].state
     }
 
     /// Who led through a stretch.
-    pub(crate) fn author(&self, stretch: usize) -> LineAuthor {
+    pub fn author(&self, stretch: usize) -> LineAuthor {
         match self.covers[stretch][..] {
             [] => LineAuthor::Hand,
             [only] if only.certain => LineAuthor::Step(only.id),
@@ -246,12 +248,12 @@ impl Timeline {
     }
 
     /// The steps under way during a stretch, as they are called.
-    pub(crate) fn ids_in(&self, stretch: usize) -> impl Iterator<Item = StepId> {
+    pub fn ids_in(&self, stretch: usize) -> impl Iterator<Item = StepId> {
         self.covers[stretch].iter().map(|cover| cover.id)
     }
 
     /// The same by their handles, without those that only went on in the background.
-    pub(crate) fn steps_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
+    pub fn steps_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
         self.at_work(stretch).map(|cover| cover.step)
     }
 
@@ -260,13 +262,13 @@ impl Timeline {
     }
 
     /// Steps under way during a stretch of which it is not known where they began or ended.
-    pub(crate) fn uncertain_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
+    pub fn uncertain_in(&self, stretch: usize) -> impl Iterator<Item = i64> {
         let uncertain = self.covers[stretch].iter().filter(|cover| !cover.certain);
         uncertain.map(|cover| cover.step)
     }
 
     /// How a stretch relates to chosen steps.
-    pub(crate) fn belongs(&self, stretch: usize, chosen: &BTreeSet<i64>) -> Belongs {
+    pub fn belongs(&self, stretch: usize, chosen: &BTreeSet<i64>) -> Belongs {
         let is_chosen = |cover: &Cover| chosen.contains(&cover.step);
         let covers = &self.covers[stretch];
         if covers.is_empty() {
@@ -281,7 +283,7 @@ impl Timeline {
     }
 
     /// The point a checkpoint is.
-    pub(crate) fn point_of(&self, checkpoint: &Checkpoint) -> Option<usize> {
+    pub fn point_of(&self, checkpoint: &Checkpoint) -> Option<usize> {
         let own = (checkpoint.place, 0);
         let is_it =
             |point: &Point| point.checkpoint.as_ref().is_some_and(|c| c.id == checkpoint.id);
@@ -290,13 +292,13 @@ impl Timeline {
     }
 
     /// The first stretch in which one of these steps was under way.
-    pub(crate) fn first_stretch(&self, chosen: &BTreeSet<i64>) -> Option<usize> {
+    pub fn first_stretch(&self, chosen: &BTreeSet<i64>) -> Option<usize> {
         let has_chosen = |covers: &Vec<Cover>| covers.iter().any(|c| chosen.contains(&c.step));
         self.covers.iter().position(has_chosen)
     }
 }
 
-fn end_order(moment: &crate::records::step::Moment) -> Order {
+fn end_order(moment: &crate::step::Moment) -> Order {
     let after = moment.next_step.saturating_mul(2);
     (moment.place, after.saturating_sub(1))
 }

@@ -1,29 +1,28 @@
 //! A step as it is remembered: what a tool call, a command or Herma itself did, between which two states.
 //!
-//! * `record`: a step as a small file, replaced as a whole when the step ends
-//! * `log`: all steps of a project, found again by number or by the call's id
-//! * `marks`: which turn of which session is under way, so that separate processes agree on it
+//! * [`record`]: a step as a small file, replaced as a whole when the step ends
+//! * [`log`]: all steps of a project, found again by number or by the call's id
+//! * [`marks`]: which turn of which session is under way, so that separate processes agree on it
 //! * [`outside`]: what a step did to files no checkpoint holds
 
-pub(crate) mod log;
-pub(crate) mod marks;
+pub mod id;
+pub mod log;
+pub mod marks;
 pub mod outside;
-pub(crate) mod record;
+pub mod record;
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
-use crate::records::Version;
 use herma_fs::process::TempName;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::reason::Reason;
+pub use id::StepId;
+use id::number_by_hand;
+use serde::{Deserialize, Serialize};
 
-use crate::records::step::outside::{Outside, Sighting};
-use crate::types::asked::RestoreOptions;
-use crate::types::checkpoint::Facts;
-pub use crate::types::step_id::StepId;
-use crate::types::step_id::number_by_hand;
+use crate::Version;
+use crate::checkpoint::{Facts, RestoreOptions};
+use crate::step::outside::{Outside, Sighting};
 
 /// A tool call nobody has ended after so many seconds has ended all the same.
 const MAX_CALL_SECONDS: i64 = 3600;
@@ -142,7 +141,7 @@ impl StepEnd {
 /// A command that went on after its call was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Background {
+pub enum Background {
     /// It still does, as far as anybody knows.
     Running,
     /// It was over by then.
@@ -180,7 +179,8 @@ impl Doubt {
 /// One step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    pub(crate) version: Version,
+    /// The version of the record.
+    pub version: Version,
     /// Which step of this project it is, in the order of beginning: what it is called until it has a number. Those that were taken
     /// over from another project came before the first one here, and have handles below 0.
     #[serde(alias = "number")]
@@ -209,30 +209,30 @@ pub struct Step {
     pub owner: Option<String>,
     /// What changed while it was under way and is certainly not its doing, beside what it does not edit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) not_its: Vec<RelPath>,
+    pub not_its: Vec<RelPath>,
     /// What changed while it was under way without anybody being able to tell whether it did that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unclear: Vec<RelPath>,
+    pub unclear: Vec<RelPath>,
     /// What changed while it was under way and is certainly its doing, whoever else was under way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) surely: Vec<RelPath>,
+    pub surely: Vec<RelPath>,
     /// Does it go on in the background though it was answered, or until when did it?
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) background: Option<Background>,
+    pub background: Option<Background>,
     /// Did nobody say that it had ended, and somebody looked when it was over at the latest?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) inferred: bool,
+    pub inferred: bool,
     /// Was the save before it finished only after it had begun? Then some of its changes may be in there.
     #[serde(default)]
     pub late: bool,
     /// What no checkpoint holds, as it was when the step began; until somebody says how it ended.
     #[serde(default, deserialize_with = "record::unless_newer")]
-    pub(crate) watched: Sighting,
+    pub watched: Sighting,
     /// What it changed that no checkpoint holds.
     #[serde(default, deserialize_with = "record::unless_newer")]
     pub outside: Outside,
     /// Of a move: how many had come to their end before it, which tells it from one in the same second between the same states.
-    pub(crate) moves_before: Option<u64>,
+    pub moves_before: Option<u64>,
     /// Of a move that undid steps: which.
     pub undid: Option<Undid>,
     /// The rules when it began that no checkpoint holds; `None` for moves, and where they were not recorded.
@@ -256,7 +256,7 @@ pub struct Undid {
 
 impl Undid {
     /// What it did to which steps, by what these are called now. `None` if it was about no whole steps, or went back to a state.
-    pub(crate) fn in_words(&self, id_of: &dyn Fn(i64) -> Option<StepId>) -> Option<String> {
+    pub fn in_words(&self, id_of: &dyn Fn(i64) -> Option<StepId>) -> Option<String> {
         let of = |handles: &[i64]| {
             let by_hand = |handle: i64| number_by_hand(handle).map(StepId::Number);
             let ids =
@@ -321,7 +321,7 @@ impl StepRules {
     const MAX_RECORD_BYTES: usize = 16 << 10;
 
     /// Are they short enough to be recorded?
-    pub(crate) fn is_recorded(&self) -> bool {
+    pub fn is_recorded(&self) -> bool {
         let patterns = self.exclude.iter().chain(&self.include);
         let bytes: usize = patterns.map(String::len).sum();
         bytes + self.info_exclude.len() <= Self::MAX_RECORD_BYTES
@@ -352,7 +352,7 @@ impl Step {
     }
 
     /// What is in doubt about it, if it is not known where it began or ended, or what it did. Also told: are both its checkpoints there?
-    pub(crate) fn doubt(&self, has_both: bool) -> Doubt {
+    pub fn doubt(&self, has_both: bool) -> Doubt {
         let is_noted = !self.unclear.is_empty() && !self.unclear.contains(&RelPath::root());
         match self.end {
             StepEnd::Open => Doubt::StillOpen,
@@ -371,12 +371,12 @@ impl Step {
     }
 
     /// Does it go on in the background?
-    pub(crate) fn is_in_background(&self) -> bool {
+    pub fn is_in_background(&self) -> bool {
         self.background == Some(Background::Running)
     }
 
     /// Is it open although the process that was to end it is gone?
-    pub(crate) fn is_abandoned(&self) -> bool {
+    pub fn is_abandoned(&self) -> bool {
         let goes_on = self.is_open() || self.is_in_background();
         goes_on && self.process().is_some_and(|owner| !owner.owner_lives())
     }
@@ -396,14 +396,14 @@ impl Step {
     }
 
     /// What was there, left out, when it began, as far as that matters by now.
-    pub(crate) fn were_there(&self) -> impl Iterator<Item = (Vec<u8>, Reason)> + '_ {
+    pub fn were_there(&self) -> impl Iterator<Item = (Vec<u8>, Reason)> + '_ {
         let watched = self.watched.were_there();
         let watched = watched.map(|then| (then.path.into(), then.reason));
         self.outside.were_there().chain(watched)
     }
 
     /// May it have changed a file that another one may have changed?
-    pub(crate) fn may_meet(&self, other: &Self) -> bool {
+    pub fn may_meet(&self, other: &Self) -> bool {
         let (Some(edits), Some(others)) = (&self.start.edits, &other.start.edits) else {
             return true;
         };
@@ -418,17 +418,17 @@ impl Step {
     }
 
     /// Is it unclear whether this is its doing?
-    pub(crate) fn is_unclear(&self, path: &RelPath) -> bool {
+    pub fn is_unclear(&self, path: &RelPath) -> bool {
         is_within(path, &self.unclear)
     }
 
     /// Is this certainly its doing?
-    pub(crate) fn surely_changed(&self, path: &RelPath) -> bool {
+    pub fn surely_changed(&self, path: &RelPath) -> bool {
         self.surely.contains(path)
     }
 
     /// Is all that changed while it was under way its own, if nobody else was?
-    pub(crate) fn is_all_its(&self) -> bool {
+    pub fn is_all_its(&self) -> bool {
         self.not_its.is_empty() && self.unclear.is_empty()
     }
 
@@ -443,7 +443,7 @@ impl Step {
     }
 
     /// When it counts as over though nobody ended it, in seconds since 1970.
-    pub(crate) fn given_up_at(&self) -> i64 {
+    pub fn given_up_at(&self) -> i64 {
         let longest = match self.kind {
             StepKind::Run => MAX_RUN_SECONDS,
             _ => MAX_CALL_SECONDS,
@@ -475,7 +475,7 @@ pub struct OutsideOfStep {
 
 impl OutsideOfStep {
     /// What a step changed, as far as it is within these paths; all of it if there are none.
-    pub(crate) fn of(step: &Step, paths: &[RelPath]) -> Option<Self> {
+    pub fn of(step: &Step, paths: &[RelPath]) -> Option<Self> {
         let mut outside = step.outside.clone();
         if !paths.is_empty() {
             let is_asked = |path: &[u8]| {

@@ -1,7 +1,7 @@
 //! The time, handed in from outside: the engine never asks the system for it.
 //!
 //! Times are shown to people and stored with checkpoints. Nothing is ordered by them, and only
-//! [`cleanup`](crate::cleanup) counts ages, while it finds the clock plausible.
+//! cleanup counts ages, while it finds the clock plausible.
 
 /// A moment, with the offset of the place where it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,26 +1,23 @@
 //! Writing and reading what a checkpoint says about itself besides its tree.
 
-use crate::engine::operation::Operation;
-use herma_store::path::join;
 use std::collections::{BTreeMap, HashSet};
 
 use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::{ObjectError, Objects};
+use herma_store::path::join;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::lists;
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::{LeftOut, Receipt, Summary};
 
-use crate::engine::open::OpenStore;
-use crate::error::Result;
-use crate::types::checkpoint::Checkpoint;
-use crate::types::message::Message;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::message::Message;
 
 /// More lists than this are not a project but an attack.
 const MAX_LISTS: usize = 4_000_000;
 
 /// The counts as lines of `key value`.
-pub(crate) fn encode_summary(summary: &Summary) -> String {
+pub fn encode_summary(summary: &Summary) -> String {
     use std::fmt::Write;
     let mut text = format!(
         "files {}\nbytes {}\ndirectories {}\n",
@@ -52,23 +49,22 @@ pub(crate) fn parse_summary(text: &[u8]) -> Summary {
     summary
 }
 
-impl Operation<'_> {
-    pub(crate) fn receipt(&self, checkpoint: &Checkpoint) -> Result<Receipt> {
-        let mut receipt = Receipt::default();
-        if let Some(extra) = checkpoint.extra {
-            receipt.summary = summary_of(&self.store.objects, extra)?;
-        }
-        receipt.left_out = read_left_out(&self.store.objects, checkpoint)?;
-        let purged = checkpoint.purged.len() as u64;
-        if purged > 0 {
-            receipt.summary.left_out.insert(Reason::Purged, purged);
-        }
-        Ok(receipt)
+/// All that a checkpoint says.
+pub fn read_receipt(objects: &Objects, checkpoint: &Checkpoint) -> Result<Receipt, ObjectError> {
+    let mut receipt = Receipt::default();
+    if let Some(extra) = checkpoint.extra {
+        receipt.summary = summary_of(objects, extra)?;
     }
+    receipt.left_out = read_left_out(objects, checkpoint)?;
+    let purged = checkpoint.purged.len() as u64;
+    if purged > 0 {
+        receipt.summary.left_out.insert(Reason::Purged, purged);
+    }
+    Ok(receipt)
 }
 
 /// The counts of a receipt.
-pub(crate) fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary> {
+pub fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary, ObjectError> {
     let parts = objects.read_tree(&extra)?;
     Ok(match parts.iter().find(|e| e.name == "summary") {
         Some(summary) => parse_summary(&objects.read(&summary.id)?.data),
@@ -77,7 +73,10 @@ pub(crate) fn summary_of(objects: &Objects, extra: ObjectId) -> Result<Summary> 
 }
 
 /// Everything a checkpoint left out, sorted by path.
-pub(crate) fn read_left_out(objects: &Objects, checkpoint: &Checkpoint) -> Result<Vec<LeftOut>> {
+pub fn read_left_out(
+    objects: &Objects,
+    checkpoint: &Checkpoint,
+) -> Result<Vec<LeftOut>, ObjectError> {
     let purged = checkpoint.purged.iter().map(|path| LeftOut {
         path: path.as_bytes().into(),
         reason: Reason::Purged,
@@ -92,7 +91,7 @@ pub(crate) fn read_left_out(objects: &Objects, checkpoint: &Checkpoint) -> Resul
 }
 
 /// What a receipt says was left out, in no order.
-pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<LeftOut>> {
+pub fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<LeftOut>, ObjectError> {
     let parts = objects.read_tree(&extra)?;
     let list = parts.iter().find(|e| e.name == "left-out").map(|e| e.id);
     let mut found = Vec::new();
@@ -121,11 +120,11 @@ pub(crate) fn left_out_of(objects: &Objects, extra: ObjectId) -> Result<Vec<Left
 }
 
 /// Why a checkpoint says nothing about a path: it, or a directory above it, was left out.
-pub(crate) fn why_left_out(
+pub fn why_left_out(
     objects: &Objects,
     checkpoint: &Checkpoint,
     path: &RelPath,
-) -> Result<Option<Reason>> {
+) -> Result<Option<Reason>, ObjectError> {
     if checkpoint.purged.iter().any(|gone| path.starts_with(gone)) {
         return Ok(Some(Reason::Purged));
     }
@@ -153,10 +152,10 @@ pub(crate) fn why_left_out(
 }
 
 /// What no state vouches for, by path.
-pub(crate) type LeftOutMap = BTreeMap<Vec<u8>, Reason>;
+pub type LeftOutMap = BTreeMap<Vec<u8>, Reason>;
 
 /// What a checkpoint says nothing about, by path.
-pub(crate) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
+pub fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
     let items = left_out.into_iter();
     items
         .filter(|item| !item.reason.is_captured())
@@ -165,7 +164,7 @@ pub(crate) fn by_path(left_out: Vec<LeftOut>) -> BTreeMap<Vec<u8>, Reason> {
 }
 
 /// Reads a commit, its receipt and the trees of all lists in it. Returns the project's tree, and the contents of the receipt.
-pub(crate) fn receipt_of(
+pub fn receipt_of(
     objects: &Objects,
     checkpoint: &ObjectId,
 ) -> Result<(ObjectId, Vec<ObjectId>), ObjectError> {
@@ -188,10 +187,10 @@ pub(crate) fn receipt_of(
 }
 
 /// The receipt a commit names, if it is there.
-pub(crate) fn receipt_in(store: &OpenStore, id: &ObjectId) -> Option<ObjectId> {
-    let commit = store.objects.read_commit(id).ok()?;
+pub fn receipt_in(objects: &Objects, id: &ObjectId) -> Option<ObjectId> {
+    let commit = objects.read_commit(id).ok()?;
     let extra = Message::parse(&commit.message).extra?;
-    store.objects.read_tree(&extra).ok().map(|_| extra)
+    objects.read_tree(&extra).ok().map(|_| extra)
 }
 
 #[cfg(test)]

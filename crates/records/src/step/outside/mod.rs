@@ -27,7 +27,7 @@ use bstr::BString;
 use herma_store::path::escape;
 use herma_worktree::reason::Reason;
 use serde::{Deserialize, Serialize};
-pub(crate) use sighting::Sighting;
+pub use sighting::Sighting;
 
 /// So many changes are remembered one by one.
 const REMEMBERED: usize = 100;
@@ -45,15 +45,17 @@ pub struct Outside {
     pub unseen: u64,
     /// What was there, left out, when the step began, though the checkpoint before it does not say so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unsaid: Vec<LeftOutThen>,
+    pub unsaid: Vec<LeftOutThen>,
 }
 
 /// A file or directory that was there and left out when a step began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LeftOutThen {
+pub struct LeftOutThen {
+    /// Where.
     #[serde(with = "text")]
-    pub(crate) path: BString,
-    pub(crate) reason: Reason,
+    pub path: BString,
+    /// Why it was left out.
+    pub reason: Reason,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]

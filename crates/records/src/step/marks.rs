@@ -3,16 +3,15 @@
 //! An agent's hooks are separate processes. The one that hears the prompt notes the turn here; those that
 //! hear the tool calls find it. One small file holds the sessions that were last heard of.
 
-use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Result};
 use serde::{Deserialize, Serialize};
 
 use super::record::{cut_name, cut_prompt};
-use crate::error::Result;
-use crate::records::read_record;
+use crate::read_record;
 
 /// Where they are, in a project's own directory.
-pub(crate) const FILE: &str = "turns";
+pub const FILE: &str = "turns";
 const VERSION: u32 = 1;
 const MAX_FILE: u64 = 1 << 20;
 /// Sessions that were heard of less recently are forgotten.
@@ -45,7 +44,7 @@ pub struct Turn {
 
 /// The turns under way, the one heard of last at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
+pub struct Marks {
     turns: Vec<Turn>,
 }
 
@@ -57,7 +56,7 @@ struct Form {
 
 impl Marks {
     /// Reads the marks of a project; missing or damaged ones are none.
-    pub(crate) fn read(state: &Dir) -> Result<Self> {
+    pub fn read(state: &Dir) -> Result<Self> {
         let bytes = read_record(state, FILE, MAX_FILE)?;
         let marks = bytes.and_then(|bytes| Self::parse(&bytes));
         Ok(marks.unwrap_or_default())
@@ -70,8 +69,8 @@ impl Marks {
     }
 
     /// Writes them. Losing them to a power cut costs the name of a turn.
-    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
-        Ok(write_file(tmp, state, FILE, &self.encode(), Durability::Cache)?)
+    pub fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
+        write_file(tmp, state, FILE, &self.encode(), Durability::Cache)
     }
 
     /// The bytes of the file.
@@ -81,7 +80,8 @@ impl Marks {
     }
 
     /// These after older ones of another project.
-    pub(crate) fn after(mut self, mut older: Self) -> Self {
+    #[must_use]
+    pub fn after(mut self, mut older: Self) -> Self {
         older.turns.retain(|turn| self.of_session(&turn.session).is_none());
         // Moves are counted anew in each project.
         older.turns.iter_mut().for_each(|turn| turn.told = None);
@@ -90,18 +90,18 @@ impl Marks {
     }
 
     /// The last turn of a session.
-    pub(crate) fn of_session(&self, session: &str) -> Option<&Turn> {
+    pub fn of_session(&self, session: &str) -> Option<&Turn> {
         let session = cut_name(session);
         self.turns.iter().find(|turn| turn.session == session)
     }
 
     /// The turn that began last.
-    pub(crate) fn last(&self) -> Option<&Turn> {
+    pub fn last(&self) -> Option<&Turn> {
         self.turns.last()
     }
 
     /// A new turn begins. Without a name it is called by its number.
-    pub(crate) fn begin(
+    pub fn begin(
         &mut self,
         session: &str,
         agent: Option<&str>,
@@ -130,14 +130,14 @@ impl Marks {
     }
 
     /// Notes how many moves a session was told of. `false` if it is unknown.
-    pub(crate) fn note_told(&mut self, session: &str, moves: u64) -> bool {
+    pub fn note_told(&mut self, session: &str, moves: u64) -> bool {
         let session = cut_name(session);
         let turn = self.turns.iter_mut().find(|turn| turn.session == session);
         turn.map(|turn| turn.told = Some(moves)).is_some()
     }
 
     /// The turn of a session is over.
-    pub(crate) fn end(&mut self, session: &str) -> Option<Turn> {
+    pub fn end(&mut self, session: &str) -> Option<Turn> {
         let session = cut_name(session);
         let turn = self.turns.iter_mut().find(|turn| turn.session == session)?;
         turn.over = true;

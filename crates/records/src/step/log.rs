@@ -6,16 +6,15 @@
 use std::ffi::CStr;
 
 use herma_fs::publish::{Durability, write_file};
-use herma_fs::{Dir, Errno};
+use herma_fs::{Dir, Errno, Result};
 
 use super::{Step, record};
-use crate::error::Result;
-use crate::records::read_record;
+use crate::read_record;
 
 /// Where they are, in a project's own directory.
-pub(crate) const DIR: &CStr = c"steps";
+pub const DIR: &CStr = c"steps";
 /// The place in the order of saving that comes after all that dropped checkpoints had.
-pub(crate) const NEXT: &str = "next-checkpoint";
+pub const NEXT: &str = "next-checkpoint";
 /// Numbers above this are no step's.
 const MAX_NUMBER: u64 = 1 << 48;
 /// So many steps that changed nothing are remembered at least.
@@ -26,7 +25,7 @@ const MAX_STEPS: usize = 5000;
 const STEPS_SEARCHED_FOR_OPEN: usize = 64;
 
 /// The steps of one project.
-pub(crate) struct StepLog {
+pub struct StepLog {
     dir: Option<Dir>,
     /// Ascending.
     numbers: Vec<i64>,
@@ -34,11 +33,11 @@ pub(crate) struct StepLog {
 
 impl StepLog {
     /// Opens the log in a project's own directory. Missing is empty.
-    pub(crate) fn open(state: &Dir) -> Result<Self> {
+    pub fn open(state: &Dir) -> Result<Self> {
         let dir = match state.open_dir(DIR) {
             Ok(dir) => dir,
             Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(Self::empty()),
-            Err(e) => return Err(e.into()),
+            Err(e) => return Err(e),
         };
         let mut numbers: Vec<i64> = Vec::new();
         for entry in dir.entries()? {
@@ -49,17 +48,17 @@ impl StepLog {
     }
 
     /// The log of a project without any.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self { dir: None, numbers: Vec::new() }
     }
 
     /// The handle the next step gets.
-    pub(crate) fn next_handle(&self) -> i64 {
+    pub fn next_handle(&self) -> i64 {
         self.numbers.last().map_or(0, |last| *last.max(&0)) + 1
     }
 
     /// One step, if it is there and can be read.
-    pub(crate) fn step(&self, number: i64) -> Result<Option<Step>> {
+    pub fn step(&self, number: i64) -> Result<Option<Step>> {
         let Some(dir) = &self.dir else { return Ok(None) };
         let bytes = read_record(dir, &name_of(number), record::MAX_RECORD)?;
         let step = bytes.and_then(|bytes| record::decode(&bytes));
@@ -67,16 +66,12 @@ impl StepLog {
     }
 
     /// Every step that can be read, oldest first.
-    pub(crate) fn all(&self) -> Result<Vec<Step>> {
+    pub fn all(&self) -> Result<Vec<Step>> {
         self.newest_ones(usize::MAX, |_| true)
     }
 
     /// The newest steps until so many fit, and before those as many as may have been under way meanwhile; oldest first.
-    pub(crate) fn newest_ones(
-        &self,
-        most: usize,
-        fits: impl Fn(&Step) -> bool,
-    ) -> Result<Vec<Step>> {
+    pub fn newest_ones(&self, most: usize, fits: impl Fn(&Step) -> bool) -> Result<Vec<Step>> {
         let mut steps = Vec::new();
         let (mut fitting, mut beside) = (0, 0);
         for number in self.numbers.iter().rev() {
@@ -94,13 +89,13 @@ impl StepLog {
     }
 
     /// The newest steps, among which those are that are under way; the newest first.
-    pub(crate) fn recent(&self) -> impl Iterator<Item = Result<Step>> + '_ {
+    pub fn recent(&self) -> impl Iterator<Item = Result<Step>> + '_ {
         let newest = self.numbers.iter().rev().take(STEPS_SEARCHED_FOR_OPEN);
         newest.filter_map(|number| self.step(*number).transpose())
     }
 
     /// The newest step that fits.
-    pub(crate) fn newest(&self, fits: impl Fn(&Step) -> bool) -> Result<Option<Step>> {
+    pub fn newest(&self, fits: impl Fn(&Step) -> bool) -> Result<Option<Step>> {
         for number in self.numbers.iter().rev() {
             let step = self.step(*number)?;
             if let Some(step) = step.filter(&fits) {
@@ -111,7 +106,7 @@ impl StepLog {
     }
 
     /// Writes a step, new or changed.
-    pub(crate) fn write(
+    pub fn write(
         &mut self,
         tmp: &Dir,
         state: &Dir,
@@ -141,7 +136,7 @@ impl StepLog {
     /// Forgets steps that are of no use any more: both their states are gone, or they changed nothing and
     /// enough others are remembered. The newest one always stays, because the next gets its number from
     /// it.
-    pub(crate) fn forget(&mut self, is_gone: impl Fn(&Step) -> bool) -> Result<usize> {
+    pub fn forget(&mut self, is_gone: impl Fn(&Step) -> bool) -> Result<usize> {
         let mut steps = self.all()?;
         steps.pop();
         let surplus = self.numbers.len().saturating_sub(MAX_STEPS);
@@ -161,13 +156,13 @@ impl StepLog {
 
     /// Sees to it that no checkpoint gets a place in the order that one had which is about to be dropped:
     /// steps remember places, and so does the record of undo.
-    pub(crate) fn reserve_order(tmp: &Dir, state: &Dir, next_sequence: u64) -> Result<()> {
+    pub fn reserve_order(tmp: &Dir, state: &Dir, next_sequence: u64) -> Result<()> {
         let text = next_sequence.to_string();
-        Ok(write_file(tmp, &make_directory(state)?, NEXT, text.as_bytes(), Durability::Synced)?)
+        write_file(tmp, &make_directory(state)?, NEXT, text.as_bytes(), Durability::Synced)
     }
 
     /// The lowest place in the order that no dropped checkpoint of this project had.
-    pub(crate) fn reserved_order(state: &Dir) -> Result<u64> {
+    pub fn reserved_order(state: &Dir) -> Result<u64> {
         let dir = match state.open_dir(DIR) {
             Err(e) if e.is_not_found() || is_no_dir(&e) => return Ok(0),
             dir => dir?,
@@ -179,11 +174,11 @@ impl StepLog {
     }
 
     /// Removes these steps.
-    pub(crate) fn remove(&mut self, steps: &[i64]) -> Result<()> {
+    pub fn remove(&mut self, steps: &[i64]) -> Result<()> {
         if let Some(dir) = &self.dir {
             for number in steps {
                 match dir.remove_file(name_of(*number).as_str()) {
-                    Err(e) if !e.is_not_found() => return Err(e.into()),
+                    Err(e) if !e.is_not_found() => return Err(e),
                     _ => {}
                 }
             }
@@ -207,12 +202,12 @@ fn is_no_dir(error: &herma_fs::Error) -> bool {
 }
 
 /// The name of the file a step is in.
-pub(crate) fn name_of(number: i64) -> String {
+pub fn name_of(number: i64) -> String {
     format!("{number:08}")
 }
 
 /// The step that a file of this name holds.
-pub(crate) fn number_of(name: &[u8]) -> Option<i64> {
+pub fn number_of(name: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(name).ok()?;
     let number = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= MAX_NUMBER)?;
     (name_of(number) == text).then_some(number)
@@ -223,7 +218,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::records::step::record::tests::step;
+    use crate::step::record::tests::step;
 
     #[test]
     fn a_list_with_a_limit_reads_no_older_steps() {

@@ -1,11 +1,17 @@
 //! A checkpoint as callers see it, and the words that name one.
+//!
+//! * [`message`]: what its commit says; [`receipt`]: what it says of itself besides its tree
+//! * [`address`]: how a person names one
+
+pub mod address;
+pub mod message;
+pub mod receipt;
 
 use bstr::BString;
 use herma_store::{ObjectId, RelPath};
 use serde::{Deserialize, Serialize};
 
-use crate::types::clock::Timestamp;
-use crate::types::message;
+use crate::clock::Timestamp;
 
 /// Who asked for a checkpoint, and while doing what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,9 +153,18 @@ impl Checkpoint {
     }
 
     /// Does it say of every path whether it was there, with its mode, or why that is not known?
-    pub(crate) fn vouches_for_all(&self) -> bool {
+    pub fn vouches_for_all(&self) -> bool {
         self.extra.is_some() && !self.receipt_damaged && self.purged.is_empty()
     }
+}
+
+/// What part of a checkpoint to bring back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoreOptions {
+    /// Only these files and directories; empty means everything.
+    pub paths: Vec<RelPath>,
+    /// Leave these files and directories as they are.
+    pub keep: Vec<RelPath>,
 }
 
 /// A checkpoint that cannot be read.

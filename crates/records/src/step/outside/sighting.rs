@@ -28,7 +28,7 @@ const LARGE_DIRECTORY: u64 = 1 << 20;
 
 /// What no checkpoint holds, as it was when somebody looked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sighting {
+pub struct Sighting {
     files: Vec<Seen>,
     repositories: Vec<Repository>,
     /// What is left out and not worth a word when it changes, but there: as much of it as there is room for.
@@ -57,7 +57,7 @@ struct Seen {
 
 impl Sighting {
     /// Looks at what the last save of the project at `root` left out, and at its repositories.
-    pub(crate) fn of(root: &Dir, saved: Option<&StatCache>) -> Self {
+    pub fn of(root: &Dir, saved: Option<&StatCache>) -> Self {
         let (mut watched, mut nested, mut quiet) = (Vec::new(), Vec::new(), Vec::new());
         for LeftOut { path, reason, .. } in saved.into_iter().flat_map(StatCache::left_out) {
             let (above, name) = split(&path);
@@ -100,25 +100,26 @@ impl Sighting {
     }
 
     /// The same with these files, which are not in the project.
-    pub(crate) fn with_elsewhere(mut self, paths: &[PathBuf]) -> Self {
+    #[must_use]
+    pub fn with_elsewhere(mut self, paths: &[PathBuf]) -> Self {
         self.elsewhere = paths.iter().filter_map(|path| Named::now(path)).collect();
         self
     }
 
     /// Has a save with these counts found something of somebody else's that was not there?
-    pub(crate) fn is_outnumbered(&self, now: &Summary) -> bool {
+    pub fn is_outnumbered(&self, now: &Summary) -> bool {
         let counts = now.left_out.iter().filter(|(reason, _)| is_told_of(**reason));
         let watched = self.files.iter().filter(|seen| is_told_of(seen.reason));
         !self.cut && counts.map(|(_, count)| count).sum::<u64>() > watched.count() as u64
     }
 
     /// How many directories are not looked into.
-    pub(crate) fn unseen(&self) -> u64 {
+    pub fn unseen(&self) -> u64 {
         self.files.iter().filter(|seen| seen.dir).count() as u64
     }
 
     /// What is gone or different by now, and what of somebody else's has come that the last save found.
-    pub(crate) fn changes(&self, root: &Dir, saved: Option<&StatCache>) -> Outside {
+    pub fn changes(&self, root: &Dir, saved: Option<&StatCache>) -> Outside {
         let mut place = Place::new(root);
         let files = self.files.iter().filter_map(|seen| seen.change(&mut place));
         let mut files: Vec<OutsideChange> = files.collect();
@@ -154,7 +155,7 @@ impl Sighting {
     }
 
     /// Everything that was there, left out.
-    pub(crate) fn were_there(&self) -> impl Iterator<Item = LeftOutThen> + '_ {
+    pub fn were_there(&self) -> impl Iterator<Item = LeftOutThen> + '_ {
         let files = self.files.iter();
         let watched = files.map(|seen| LeftOutThen::new(&seen.path, seen.reason));
         watched.chain(self.quiet.iter().cloned())

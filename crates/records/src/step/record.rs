@@ -10,7 +10,6 @@ use serde_json::Value;
 use herma_store::RelPath;
 
 use super::{Step, StepStart};
-use crate::records;
 
 /// Names and ids longer than this are cut.
 const MAX_NAME: usize = 300;
@@ -21,13 +20,13 @@ const MAX_PATHS: usize = 50;
 /// A tool that edits more than so many bytes of paths counts as one that may change anything.
 const MAX_EDITS: usize = 64 << 10;
 /// No record is larger.
-pub(crate) const MAX_RECORD: u64 = 1 << 18;
+pub const MAX_RECORD: u64 = 1 << 18;
 
 impl StepStart {
     /// The same, with everything cut to what a record holds. Cutting before looking something up finds
     /// what was recorded, however long it was.
     #[must_use]
-    pub(crate) fn cut(mut self) -> Self {
+    pub fn cut(mut self) -> Self {
         let facts = self.facts.texts_mut().map(|(_, text)| text);
         for name in facts.into_iter().chain([&mut self.call, &mut self.sub_agent]).flatten() {
             excerpt(name, MAX_NAME);
@@ -51,14 +50,14 @@ impl StepStart {
 }
 
 /// Cuts a name as [`StepStart::cut`] does.
-pub(crate) fn cut_name(name: &str) -> String {
+pub fn cut_name(name: &str) -> String {
     let mut name = name.to_owned();
     excerpt(&mut name, MAX_NAME);
     name
 }
 
 /// Cuts a prompt as [`StepStart::cut`] does.
-pub(super) fn cut_prompt(prompt: &str) -> String {
+pub(crate) fn cut_prompt(prompt: &str) -> String {
     let mut prompt = prompt.to_owned();
     excerpt(&mut prompt, MAX_PROMPT);
     prompt
@@ -74,7 +73,7 @@ fn excerpt(text: &mut String, limit: usize) {
 
 /// A step as it is written.
 pub(crate) fn encode(step: &Step) -> Vec<u8> {
-    records::encode(&Step { start: step.start.clone().cut(), ..step.clone() })
+    crate::encode(&Step { start: step.start.clone().cut(), ..step.clone() })
 }
 
 /// What a newer version noted otherwise costs only that.
@@ -86,7 +85,7 @@ pub(super) fn unless_newer<'de, D: Deserializer<'de>, T: DeserializeOwned + Defa
 }
 
 /// The step that was written so, if it is one.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Step> {
+pub fn decode(bytes: &[u8]) -> Option<Step> {
     let mut step: Step = serde_json::from_slice(bytes).ok()?;
     step.start = step.start.cut();
     step.start.within = step.start.within.filter(|outer| *outer < step.handle);
@@ -99,13 +98,11 @@ pub(crate) mod tests {
     use herma_worktree::reason::Reason;
 
     use super::*;
-    use crate::records::Version;
-    use crate::records::step::outside::{
-        LeftOutThen, Outside, OutsideChange, OutsideWhat, Sighting,
-    };
-    use crate::records::step::{Background, Moment, StepEnd, StepKind, StepRules, Undid, UndoneAs};
-    use crate::types::asked::RestoreOptions;
-    use crate::types::checkpoint::Facts;
+    use crate::Version;
+    use crate::checkpoint::Facts;
+    use crate::checkpoint::RestoreOptions;
+    use crate::step::outside::{LeftOutThen, Outside, OutsideChange, OutsideWhat, Sighting};
+    use crate::step::{Background, Moment, StepEnd, StepKind, StepRules, Undid, UndoneAs};
 
     pub(crate) fn step() -> Step {
         let moment = |place| Moment { checkpoint: ObjectId::EMPTY_TREE, place, next_step: 7 };

@@ -4,6 +4,8 @@
 //! type is an unknown value, a file that is no object knows nothing. Keys this program does not know
 //! are kept, in their place.
 
+mod json;
+
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -11,8 +13,7 @@ use std::path::{Path, PathBuf};
 use herma_fs::place::Place;
 use herma_store::ProjectId;
 
-use super::json;
-use crate::types::settings::AskedLimits;
+pub use json::python_float;
 
 const WORKDIR: &str = "workdir";
 const CREATED_AT: &str = "created_at";
@@ -44,6 +45,15 @@ pub struct Places {
     pub own: Option<Place>,
     /// The device the project itself was on; may be known where the rest is not.
     pub own_dev: Option<u64>,
+}
+
+/// Limits a caller gives itself. They are recorded with each project it saves, and concern no other project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AskedLimits {
+    /// How many checkpoints the project may have; 0 is no limit.
+    pub max_snapshots: Option<usize>,
+    /// How many bytes the store may have; 0 is no limit.
+    pub max_total_size: Option<u64>,
 }
 
 impl Identity {

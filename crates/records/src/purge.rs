@@ -6,37 +6,40 @@
 
 use std::collections::BTreeMap;
 
-use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Result};
 use herma_store::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::records::read_record;
+use crate::read_record;
 
 const FILE: &str = "purge";
-pub(crate) const REWRITTEN: &str = "rewritten";
+/// Where it is kept which ids became which, in a project's own directory.
+pub const REWRITTEN: &str = "rewritten";
 const VERSION: u32 = 1;
 /// No record is larger: about half a million refs.
 const MAX_SIZE: u64 = 256 << 20;
 
 /// A ref, what it names and what it will.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RefMove {
-    pub(crate) name: String,
-    pub(crate) old: ObjectId,
-    pub(crate) new: ObjectId,
+pub struct RefMove {
+    /// Its full name.
+    pub name: String,
+    /// What it names until then.
+    pub old: ObjectId,
+    /// What it will name.
+    pub new: ObjectId,
 }
 
 /// What is about to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PurgeRecord {
+pub struct PurgeRecord {
     /// Refs of checkpoints, receipts, names and pins, in the order in which they move.
-    pub(crate) refs: Vec<RefMove>,
+    pub refs: Vec<RefMove>,
     /// The ref Hermes reads.
-    pub(crate) mirror: Option<RefMove>,
+    pub mirror: Option<RefMove>,
     /// Every commit that became another one.
-    pub(crate) commits: BTreeMap<ObjectId, ObjectId>,
+    pub commits: BTreeMap<ObjectId, ObjectId>,
 }
 
 /// The record as it is written: ids are hexadecimal.
@@ -50,12 +53,13 @@ struct Form {
 
 impl PurgeRecord {
     /// Reads the record; a missing one, or one that makes no sense, says that nothing is to be done.
-    pub(crate) fn read(state: &Dir) -> Result<Option<Self>> {
+    pub fn read(state: &Dir) -> Result<Option<Self>> {
         let bytes = read_record(state, FILE, MAX_SIZE)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)))
     }
 
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    /// The record in these bytes, if it is one.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let form: Form = serde_json::from_slice(bytes).ok()?;
         (form.version == VERSION).then_some(())?;
         let id = |hex: &str| ObjectId::from_hex(hex.as_bytes());
@@ -75,11 +79,11 @@ impl PurgeRecord {
     }
 
     /// Makes the record durable.
-    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
-        write_file(tmp, state, FILE, &self.encode(), Durability::Synced)?;
-        Ok(())
+    pub fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
+        write_file(tmp, state, FILE, &self.encode(), Durability::Synced)
     }
 
+    /// The bytes of the file.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let moved = |m: &RefMove| (m.name.clone(), m.old.to_hex(), m.new.to_hex());
         let commits = self.commits.iter();
@@ -93,23 +97,23 @@ impl PurgeRecord {
     }
 
     /// Removes the record: all of it was done.
-    pub(crate) fn close(state: &Dir) -> Result<()> {
+    pub fn close(state: &Dir) -> Result<()> {
         match state.remove_file(FILE) {
-            Err(e) if !e.is_not_found() => return Err(e.into()),
+            Err(e) if !e.is_not_found() => return Err(e),
             _ => {}
         }
-        Ok(state.sync()?)
+        state.sync()
     }
 }
 
 /// Which commits became which, in every purge there was.
-pub(crate) fn read_rewritten(state: &Dir) -> Result<BTreeMap<ObjectId, ObjectId>> {
+pub fn read_rewritten(state: &Dir) -> Result<BTreeMap<ObjectId, ObjectId>> {
     let bytes = read_record(state, REWRITTEN, MAX_SIZE)?.unwrap_or_default();
     Ok(parse_rewritten(&bytes))
 }
 
 /// The pairs of ids in a list; what is none is skipped.
-pub(crate) fn parse_rewritten(bytes: &[u8]) -> BTreeMap<ObjectId, ObjectId> {
+pub fn parse_rewritten(bytes: &[u8]) -> BTreeMap<ObjectId, ObjectId> {
     let pairs = bytes.split(|byte| *byte == b'\n').filter_map(|line| {
         let mut words = line.split(|byte| *byte == b' ');
         let mut id = || ObjectId::from_hex(words.next()?);
@@ -119,17 +123,13 @@ pub(crate) fn parse_rewritten(bytes: &[u8]) -> BTreeMap<ObjectId, ObjectId> {
 }
 
 /// The list that names these pairs.
-pub(crate) fn render_rewritten(pairs: &BTreeMap<ObjectId, ObjectId>) -> String {
+pub fn render_rewritten(pairs: &BTreeMap<ObjectId, ObjectId>) -> String {
     let lines = pairs.iter().map(|(old, new)| format!("{old} {new}\n"));
     lines.collect::<Vec<_>>().concat()
 }
 
 /// Adds commits that became others; who was one of those before is followed to where it is now.
-pub(crate) fn add_rewritten(
-    tmp: &Dir,
-    state: &Dir,
-    commits: &BTreeMap<ObjectId, ObjectId>,
-) -> Result<()> {
+pub fn add_rewritten(tmp: &Dir, state: &Dir, commits: &BTreeMap<ObjectId, ObjectId>) -> Result<()> {
     let mut all = read_rewritten(state)?;
     for new in all.values_mut() {
         if let Some(newer) = commits.get(new) {
@@ -138,8 +138,7 @@ pub(crate) fn add_rewritten(
     }
     all.extend(commits);
     let text = render_rewritten(&all);
-    write_file(tmp, state, REWRITTEN, text.as_bytes(), Durability::Synced)?;
-    Ok(())
+    write_file(tmp, state, REWRITTEN, text.as_bytes(), Durability::Synced)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use bstr::{BString, ByteSlice, ByteVec};
 use herma_store::object::commit::{MESSAGE_MARK as MARK, receipt_of};
 use herma_store::{ObjectId, RelPath};
 
-use crate::types::checkpoint::{ChangeCount, Facts, Origin, Transcript};
+use crate::checkpoint::{ChangeCount, Facts, Origin, Transcript};
 
 /// Longer reasons are cut; the trailer `Herma-Reason-Length` then says how long it was.
 pub const MAX_REASON: usize = 1 << 20;

@@ -4,19 +4,19 @@
 //! was moved here or a repository of Hermes's version 1, was saved before all that is there. Where it belongs is noted here before
 //! its first ref is made. Losing this file loses the order, and no checkpoint.
 
-use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_fs::{Dir, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
-use crate::records::{Version, encode, read_record};
+use crate::{Version, encode, read_record};
 
-pub(crate) const FILE: &str = "order";
+/// Where it is, in a project's own directory.
+pub const FILE: &str = "order";
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Which numbers do not say where their checkpoints belong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub struct Order {
     version: Version,
     taken_over: Vec<TakenOver>,
 }
@@ -31,23 +31,23 @@ struct TakenOver {
 
 impl Order {
     /// Reads the record of a project; a missing or damaged one says nothing.
-    pub(crate) fn read(state: &Dir) -> Result<Self> {
+    pub fn read(state: &Dir) -> Result<Self> {
         let bytes = read_record(state, FILE, MAX_RECORD_BYTES)?;
         Ok(bytes.and_then(|bytes| Self::parse(&bytes)).unwrap_or_default())
     }
 
     /// The record in these bytes, if it is one.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 
     /// Makes it durable.
-    pub(crate) fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
-        Ok(write_file(tmp, state, FILE, &encode(self), Durability::Synced)?)
+    pub fn write(&self, tmp: &Dir, state: &Dir) -> Result<()> {
+        write_file(tmp, state, FILE, &encode(self), Durability::Synced)
     }
 
     /// Where the checkpoint with this number belongs.
-    pub(crate) fn place_of(&self, number: u64) -> i64 {
+    pub fn place_of(&self, number: u64) -> i64 {
         let behind = |one: &TakenOver| number.checked_sub(one.first).filter(|n| *n < one.count);
         let found = self.taken_over.iter().find_map(|one| Some((one.place, behind(one)?)));
         let (place, behind) = found.unwrap_or((0, number));
@@ -55,7 +55,7 @@ impl Order {
     }
 
     /// Notes that `count` checkpoints, which get the numbers from `first` on, belong before the one at `oldest`.
-    pub(crate) fn take_over(&mut self, first: u64, count: u64, oldest: i64) {
+    pub fn take_over(&mut self, first: u64, count: u64, oldest: i64) {
         let place = oldest.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX));
         self.taken_over.push(TakenOver { first, count, place });
     }
