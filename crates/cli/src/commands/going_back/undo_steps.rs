@@ -184,7 +184,7 @@ pub(crate) fn undo_steps(
         let planned = env.ui.during(|progress| project.plan_undo_steps(asked, progress));
         let mut plan = planned.map_err(|error| failed(project, asked, error))?;
         if dry_run {
-            return report_planned(env, project, (&plan, None), null, conversation.plan(env)?);
+            return report_planned(env, project, (&plan, &[]), null, conversation.plan(env)?);
         }
         if !choose(env, project, &mut plan)? {
             env.ui.status("Nothing was changed.");
