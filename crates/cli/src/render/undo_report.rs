@@ -464,9 +464,7 @@ fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
             Doubt::InBackground => {
                 "went on in the background: what it changed meanwhile cannot be told from this"
             }
-            Doubt::Unclear => {
-                "may not have been alone: what else was deleted or changed in its files meanwhile, by hand too, counts as its own"
-            }
+            Doubt::Unclear => "may include what you edited or deleted in its files while it ran",
             Doubt::CheckpointGone => {
                 "has lost a checkpoint: what changed until the next one, by hand too, counts as its own"
             }

@@ -141,7 +141,7 @@ fn call(project: &Project, words: &[String]) -> (&'static str, Value) {
         say(switch, true.into());
     }
     for (name, value) in &asked.values {
-        let number = value.parse().ok().map(|number: u64| number.into());
+        let number = (name == "count").then(|| value.parse::<u64>().expect("a count").into());
         say(name, number.unwrap_or_else(|| value.clone().into()));
     }
     if !asked.steps.is_empty() {

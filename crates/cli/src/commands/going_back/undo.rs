@@ -30,7 +30,7 @@ use crate::transcript::{Conversation, Following};
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// A change by its number, a range such as 13-15, or a file
+    /// Changes by number, such as 13 or 13-15, and files: `13 a.py` is what change 13 did to a.py
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
     /// Only in these files and directories
@@ -82,7 +82,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let (ids, paths) = named(env, &project, args)?;
     if !ids.is_empty() || args.choice.is_given() && !args.last_prompt {
         check_chosen(args)?;
-        let steps = args.choice.choice(env, ids);
+        let steps = args.choice.choice(env, &project, ids)?;
         let asked = args.how.asked(env, &project, steps, None, (&paths, &[]))?;
         let is_open = asked.steps.ids.is_empty() && args.choice.is_open_ended();
         let may_surprise = is_open && !args.yes && !args.dry_run && !args.how.patch;
@@ -102,7 +102,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
         more: args.count.map_or(0, |count| usize::from(count) - 1),
         paths: asked.paths,
         only_step: args.step,
-        session: args.choice.session().map(str::to_owned),
+        session: args.choice.session(&project)?,
         running: args.running,
         conflicts: asked.conflicts,
         file_by_file: args.how.patch,
