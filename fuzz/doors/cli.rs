@@ -136,20 +136,20 @@ pub fn patch_choice(old: &[u8], new: &[u8], answers: &[u8]) {
     let mut said_yes = false;
     let mut quit = false;
     while let Some(at) = choices.next_open() {
-        assert!(at < choices.len() && !quit, "nothing is asked after the end");
+        assert!(at < choices.count() && !quit, "nothing is asked after the end");
         let letter = letters.next().map(|letter| char::from(*letter).to_string());
         said_yes |= matches!(letter.as_deref(), Some("y" | "a"));
-        let before = choices.len();
+        let before = choices.count();
         let understood = choices.answer(letter.as_deref());
         quit = understood == Understood::Quit;
-        assert!(choices.len() >= before, "no hunk gets lost");
+        assert!(choices.count() >= before, "no hunk gets lost");
     }
     let chosen = choices.chosen();
     assert!(said_yes || chosen.is_empty());
     let made = apply_chosen(old, chosen.iter().copied()).expect("hunks of these very texts apply");
     if chosen.is_empty() {
         assert_eq!(made, old);
-    } else if chosen.len() == choices.len() {
+    } else if chosen.len() == choices.count() {
         assert_eq!(made, new);
     }
 }

@@ -43,7 +43,7 @@ impl<'t> Choices<'t> {
     }
 
     /// How many hunks there are; splitting makes more.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.parts.len()
     }
 

@@ -93,7 +93,7 @@ fn one_file(ui: &Ui, preview: &Preview, plan: &mut UndoPlan, change: &Change) ->
     let chosen = choices.chosen();
     if chosen.is_empty() {
         plan.leave(&change.path);
-    } else if chosen.len() < choices.len() {
+    } else if chosen.len() < choices.count() {
         // Hunks of the very texts they are applied to always apply.
         let bytes = apply_chosen(&old, chosen)
             .map_err(|e| CommandError::new(Kind::Failed, e.to_string()))?;
@@ -114,7 +114,7 @@ fn ask_about_hunks(ui: &Ui, choices: &mut Choices<'_>) -> Result<bool> {
             "y,n,q,a,d,j,k,?"
         };
         let number = at + 1;
-        let count = choices.len();
+        let count = choices.count();
         let prompt = format!("({number}/{count}) Undo this hunk [{letters}]? ");
         match choices.answer(ui.ask_for_word(&prompt)?.as_deref()) {
             Understood::Yes => {}
