@@ -6,6 +6,7 @@
 //!
 //! * one file per agent in `agents/`, which fills the [`form`]; OpenCode's has rows instead of lines
 //! * [`records`]: files of lines, read in bounds; [`tree`]: which of their lines lead to another
+//! * [`refused`]: calls that were refused or stopped, as the records say
 //! * [`unnamed`]: calls whose hooks do not tell the id they have in the record
 //!
 //! All that is read is somebody else's: sizes are bounded, and what is not understood is refused by name.
@@ -14,6 +15,7 @@ mod agents;
 mod error;
 mod form;
 mod records;
+mod refused;
 mod tree;
 mod unnamed;
 
@@ -26,6 +28,7 @@ use crate::agents::opencode;
 pub use crate::error::{Error, Result};
 use crate::form::{Form, Kept};
 use crate::records::Records;
+pub use crate::refused::{CallEnd, end_of, tells_ends};
 
 /// Where the agents of a user keep what is theirs.
 #[derive(Clone, Copy, Debug)]

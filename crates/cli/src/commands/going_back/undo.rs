@@ -26,6 +26,7 @@ use crate::render::undo_report::{
     back_from_redo, move_in_words, report_planned, report_steps_undone, unit_in_words,
 };
 use crate::terminal::quote;
+use crate::transcript::refused::end_what_is_over;
 use crate::transcript::{Conversation, Following};
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
@@ -77,6 +78,7 @@ pub(crate) struct RedoArgs {
 
 pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
+    end_what_is_over(env, &project);
     let (ids, paths) = named(env, &project, args)?;
     if !ids.is_empty() || args.choice.is_given() && !args.last_prompt {
         check_chosen(args)?;
