@@ -14,11 +14,12 @@ use herma_core::{AuthorshipError, Error, RelPath};
 use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
 use herma_sessions::resume::ResumeError;
+use herma_settings::file::FileError;
+use herma_settings::{CannotEdit, Problem};
 use herma_store::StoreError;
 use herma_store::path::escape;
+use herma_view::here;
 use serde::Serialize;
-
-use crate::here;
 
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
@@ -164,6 +165,36 @@ pub(crate) fn clean(text: &str) -> String {
     text.split('\n').map(|line| escape(line.as_bytes())).collect::<Vec<_>>().join("\n")
 }
 
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> Self {
+        Self::from_error(Kind::Failed, &problem)
+            .with_hint("`herma config show` lists the settings and what they accept.")
+    }
+}
+
+impl From<CannotEdit> for CommandError {
+    fn from(error: CannotEdit) -> Self {
+        Self::from_error(Kind::Failed, &error)
+            .with_state("The file is as it was.")
+            .with_hint("Change it in an editor; `herma config show` tells whether it reads well.")
+    }
+}
+
+impl From<FileError> for CommandError {
+    fn from(error: FileError) -> Self {
+        let new = Self::from_error(Kind::Failed, &error);
+        match error {
+            FileError::Fs(error) => error.into(),
+            FileError::Unfit { hint, .. } => {
+                Self { hints: hint.into_iter().collect(), ..new }.with_state("Nothing was changed.")
+            }
+            FileError::ChangedMeanwhile { .. } => Self { kind: Kind::Busy, ..new }
+                .with_state("The file is as that program left it.")
+                .with_hint("Run the command again."),
+        }
+    }
+}
+
 impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
@@ -213,6 +244,12 @@ fn explain_undo(new: CommandError, error: &Error) -> CommandError {
         Error::NothingToUndo => {
             new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
         }
+        Error::FewerToUndo(count) => new
+            .with_state("Nothing was changed.")
+            .with_hint(format!("`herma undo -n {count}` undoes what there is; `herma list` shows it.")),
+        Error::UndoneAlone(..) | Error::NoPrompts => new
+            .with_state("Nothing was changed.")
+            .with_hint("`herma undo` undoes one after the other; `herma undo --dry-run` shows what is next."),
         Error::NothingToRedo => new
             .with_state("Nothing was changed.")
             .with_hint("`herma redo` redoes what a bare `herma undo` undid, until something new is done. What `herma undo N` undid, `herma undo` brings back; `herma list` shows what is undone."),
@@ -277,6 +314,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         }
         Error::UnderWay(..)
         | Error::NothingToUndo
+        | Error::FewerToUndo(_)
+        | Error::UndoneAlone(..)
+        | Error::NoPrompts
         | Error::NothingToRedo
         | Error::ChangedSinceUndo => explain_undo(new, error),
         Error::NeededByInterrupted { .. } => new.with_state("Nothing was removed.").with_hint(

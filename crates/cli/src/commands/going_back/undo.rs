@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::steps::StepChoice;
-use herma_core::steps::{Step, StepId};
+use herma_core::steps::{Step, StepChoice, StepId};
 use herma_core::types::address::When;
 use herma_core::{Error, Move, NextMove, Project, RelPath, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
+use herma_view::here;
+use herma_view::listing::{in_a_row, ranges};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState, find};
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
@@ -17,13 +18,11 @@ use crate::commands::going_back::undo_steps::{
     ChoiceArgs, HowArgs, agrees_to_old, choose, undo_steps,
 };
 use crate::conversations::pending::Pending;
-use crate::here;
-use crate::render::listing::{in_a_row, ranges};
 use crate::render::nearby::moved_here;
 use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;
 use crate::render::undo_report::{
-    back_from_redo, move_in_words, report_planned, report_steps_undone, unit_in_words,
+    back_from_redo, move_in_words, report_planned, report_steps_undone, units_in_words,
 };
 use crate::terminal::quote;
 use crate::transcript::refused::end_what_is_over;
@@ -48,8 +47,11 @@ pub(crate) struct UndoArgs {
     /// Of a range also what a person or Herma did
     #[arg(long)]
     all: bool,
+    /// So many prompts at once: the last one and those before it
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    count: Option<u16>,
     /// Only the last tool call of the prompt
-    #[arg(long)]
+    #[arg(long, conflicts_with = "count")]
     step: bool,
     /// Also undo a prompt that is still under way
     #[arg(long)]
@@ -99,6 +101,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     }
     let asked = args.how.asked(env, &project, StepChoice::default(), None, (&paths, &[]))?;
     let last = UndoLast {
+        more: args.count.map_or(0, |count| usize::from(count) - 1),
         paths: asked.paths,
         only_step: args.step,
         session: args.choice.session().map(str::to_owned),
@@ -113,7 +116,11 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
 
 /// Refuses what is said about the last prompt where something else is chosen.
 fn check_chosen(args: &UndoArgs) -> Result<()> {
-    let said = [(args.step, "--step"), (args.last_prompt, "--last-prompt")];
+    let said = [
+        (args.step, "--step"),
+        (args.count.is_some(), "--count"),
+        (args.last_prompt, "--last-prompt"),
+    ];
     let Some((_, option)) = said.into_iter().find(|(is_said, _)| *is_said) else { return Ok(()) };
     let error = format!("`{option}` is about the last prompt, and something else is chosen, too");
     Err(CommandError::usage(error)
@@ -376,7 +383,7 @@ pub(crate) fn travel(
 ) -> Result<Travelled> {
     let mut following = Following::take(env, project)?;
     let aim = match following.pending()? {
-        Pending::Files(intent) if matches!(course, Course::Undo(_)) => {
+        Pending::Files(intent) if matches!(course, Course::Undo(last) if last.more == 0) => {
             following.take_up(intent, true)?;
             let next = NextMove::States(Move::Undo, None);
             return moved(env, project, &Aim::Undo, next, following);
@@ -418,7 +425,7 @@ pub(crate) fn travel(
 /// Asks before something old is undone.
 fn agrees(env: &CommandEnv, next: &NextMove, mode: Mode) -> Result<bool> {
     let Some((unit, doubt)) = next.doubt().filter(|_| !mode.yes) else { return Ok(true) };
-    let why = format!("{} {doubt}", unit_in_words(unit));
+    let why = format!("{} {doubt}", units_in_words(std::slice::from_ref(unit)));
     if !env.ui.can_ask() {
         return Err(CommandError::usage(why).with_state("Nothing was changed.").with_hint(
             "The same command with `--dry-run` shows what undoing it would change, with `--yes` does it.",
@@ -477,10 +484,10 @@ fn report(
     match undone {
         Undone::Planned(plan) => report_plan(env, project, (plan, moved), null, told),
         Undone::Steps(planned, None) => {
-            report_planned(env, project, (&planned.plan, Some(&planned.unit)), null, told)
+            report_planned(env, project, (&planned.plan, &planned.units), null, told)
         }
         Undone::Steps(planned, Some(taken)) => {
-            if planned.unit.is_under_way(env.now().seconds) {
+            if planned.units.iter().any(|unit| unit.is_under_way(env.now().seconds)) {
                 env.ui.status("The agent is still at work, and goes on.");
             }
             report_steps_undone(env, project, (taken, Some(planned)), null, told)
