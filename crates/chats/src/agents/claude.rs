@@ -201,51 +201,68 @@ const TELLS_ENDS: [u32; 3] = [2, 1, 325];
 /// A result says why a call did not run. Of one that was refused in a dialog and one that was stopped while it ran it says the same; but
 /// the mark that follows it names the message that was stopped, if the model's messages have ids as it knows them.
 fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: &str) -> Option<CallEnd> {
-    let mut stopped = None;
-    let mut rejected = false;
+    const MARK: &str = "[Request interrupted by user";
+    let (mut stopped, mut is_rejected) = (None, false);
     for line in lines {
         let text = std::str::from_utf8(line).unwrap_or_default();
-        let is_mark = text.contains("[Request interrupted by user");
+        let is_mark = text.contains(MARK);
         if !is_mark && !text.contains(call) {
             continue;
         }
         let Ok(answer) = serde_json::from_str::<Answer<'_>>(text) else { continue };
-        let Some(content) = answer.message.content.map(RawValue::get) else { continue };
+        let content = answer.message.content.map_or("", RawValue::get);
         let parts: Vec<Part> = serde_json::from_str(content).unwrap_or_default();
-        if rejected {
-            let is_it = |part: &Part| part.kind == "tool_use" && part.id.as_deref() == Some(call);
-            if answer.kind == "assistant" && parts.iter().any(is_it) {
+        if is_rejected {
+            if answer.kind == "assistant" && parts.iter().any(|part| part.makes(call)) {
                 let has_known_id = answer.message.id.is_some_and(|id| id.starts_with("msg_"));
                 return has_known_id.then_some(CallEnd::Refused);
             }
             continue;
         }
-        if answer.kind != "user" {
-            continue;
-        }
-        if is_mark && matches!(&parts[..], [only] if only.kind == "text") {
-            stopped = Some(answer.interrupted_message_id.is_some());
-        }
-        let is_its = matches!(&parts[..], [only] if only.kind == "tool_result" && only.tool_use_id.as_deref() == Some(call));
-        if !is_its {
-            continue;
-        }
-        let is_known = answer.version.as_deref().is_some_and(tells_ends);
-        match answer.tool_denial_kind.as_deref() {
-            _ if answer.tool_denial_after_run || !is_known => return Some(CallEnd::Answered),
-            Some("permission-rule" | "automode-blocked" | "automode-unavailable") => {
-                return Some(CallEnd::Refused);
+        match &parts[..] {
+            [only] if answer.kind == "user" && only.kind == "text" && is_mark => {
+                stopped = Some(answer.interrupted_message_id.is_some());
             }
-            Some("interrupted") => return Some(CallEnd::Stopped),
-            // It may not be written down yet what was stopped, if anything was.
-            Some("user-rejected") => match stopped? {
-                true => return Some(CallEnd::Stopped),
-                false => rejected = true,
+            [only] if answer.kind == "user" && only.answers(call) => match answer.end() {
+                None => {
+                    // It may not be written down yet what was stopped, if anything was.
+                    if stopped? {
+                        return Some(CallEnd::Stopped);
+                    }
+                    is_rejected = true;
+                }
+                end => return end,
             },
-            _ => return Some(CallEnd::Answered),
+            _ => {}
         }
     }
     None
+}
+
+impl Answer<'_> {
+    /// How its call ended; `None` if it was refused or stopped.
+    fn end(&self) -> Option<CallEnd> {
+        let is_known = self.version.as_deref().is_some_and(tells_ends);
+        match self.tool_denial_kind.as_deref() {
+            _ if self.tool_denial_after_run || !is_known => Some(CallEnd::Answered),
+            Some("permission-rule" | "automode-blocked" | "automode-unavailable") => {
+                Some(CallEnd::Refused)
+            }
+            Some("interrupted") => Some(CallEnd::Stopped),
+            Some("user-rejected") => None,
+            _ => Some(CallEnd::Answered),
+        }
+    }
+}
+
+impl Part {
+    fn makes(&self, call: &str) -> bool {
+        self.kind == "tool_use" && self.id.as_deref() == Some(call)
+    }
+
+    fn answers(&self, call: &str) -> bool {
+        self.kind == "tool_result" && self.tool_use_id.as_deref() == Some(call)
+    }
 }
 
 /// Does this version write down how calls ended in the way that is known?
