@@ -4,7 +4,7 @@
 //! and the agent's id of the call, and the conversation is written once more, as a new session that ends before the message
 //! that made the call, or after the call's result. The old one is only read.
 //!
-//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode's has rows instead of lines
+//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode and Kilo have rows instead of lines
 //! * [`records`]: files of lines, read in bounds; [`tree`]: which of their lines lead to another
 //! * [`refused`]: calls that were refused or stopped, as the records say
 //! * [`unnamed`]: calls whose hooks do not tell the id they have in the record
@@ -115,9 +115,9 @@ pub struct Written {
 impl Chat {
     /// Finds the conversation of an agent, and what of it stays.
     pub fn plan(agent: &str, places: Places<'_>, call: Call<'_>, cut: Cut) -> Result<Self> {
-        if agent == "opencode" {
+        if let Some(fork) = opencode::fork_of(agent) {
             check_session(call.session)?;
-            return opencode::plan(places, call, cut).map(Planned::Rows).map(Self);
+            return opencode::plan(fork, places, call, cut).map(Planned::Rows).map(Self);
         }
         let form = agents::form_of(agent).ok_or_else(|| Error::UnknownAgent(agent.to_owned()))?;
         check_session(call.session)?;
@@ -134,7 +134,7 @@ impl Chat {
     pub fn agent(&self) -> &'static str {
         match &self.0 {
             Planned::Lines(lines) => lines.form.title,
-            Planned::Rows(_) => opencode::TITLE,
+            Planned::Rows(rows) => rows.fork.title,
         }
     }
 

@@ -291,12 +291,12 @@ fn a_sub_agents_change_is_cut_at_the_call_that_started_it() {
     assert_eq!(found.kept(), home.plan(Cut::BeforeMessage).unwrap().kept());
 }
 
-/// OpenCode's database with a prompt, a message with two calls, and one without.
-fn database(version: &str, newest: &str) -> (tempfile::TempDir, rusqlite::Connection) {
+/// OpenCode's or Kilo's database with a prompt, a message with two calls, and one without.
+fn database(word: &str, version: &str, newest: &str) -> (tempfile::TempDir, rusqlite::Connection) {
     let home = tempfile::tempdir().unwrap();
-    let place = home.path().join(".local/share/opencode");
+    let place = home.path().join(".local/share").join(word);
     fs::create_dir_all(&place).unwrap();
-    let database = rusqlite::Connection::open(place.join("opencode.db")).unwrap();
+    let database = rusqlite::Connection::open(place.join(format!("{word}.db"))).unwrap();
     let columns = "project_id, workspace_id, directory, path, title, version, summary_additions, summary_deletions, \
         summary_files, metadata, permission, agent, model, time_created";
     let message = |number: u64, data: &str| {
@@ -350,36 +350,41 @@ fn rows(database: &rusqlite::Connection, session: &str) -> Vec<String> {
 
 #[test]
 fn rows_are_copied_to_a_new_session_and_the_old_ones_stay() {
-    for (call, cut, left) in [
-        ("c-1", Cut::BeforePrompt, 0),
-        ("c-2", Cut::BeforeMessage, 1),
-        ("c-1", Cut::AfterResult, 2),
-        ("c-2", Cut::AfterResult, 3),
+    for (word, version, call, cut, left) in [
+        ("opencode", "1.18.33", "c-1", Cut::BeforePrompt, 0),
+        ("opencode", "1.18.33", "c-2", Cut::BeforeMessage, 1),
+        ("opencode", "1.18.33", "c-1", Cut::AfterResult, 2),
+        ("kilo", "7.7.7", "c-2", Cut::AfterResult, 3),
     ] {
-        let (home, database) = database("1.18.33", "20260127222353_familiar_lady_ursula");
+        let (home, database) = database(word, version, "20260127222353_familiar_lady_ursula");
         let before = rows(&database, SESSION);
         let places = Places { home: home.path(), variables: &[] };
         let call = Call { session: SESSION, id: call, ..Call::default() };
-        let chat = Chat::plan("opencode", places, call, cut).unwrap();
+        let chat = Chat::plan(word, places, call, cut).unwrap();
         let written = chat.write(0).unwrap();
         assert_eq!(rows(&database, SESSION), before);
         let new = rows(&database, &written.session);
         assert_eq!(new.len(), left, "{cut:?}");
         assert!(new.iter().all(|row| !row.contains(&id("msg", 1))), "{new:?}");
-        assert_eq!(written.command, ["opencode", "--session", &written.session]);
+        assert_eq!(written.command, [word, "--session", &written.session]);
     }
 }
 
 #[test]
 fn a_database_that_is_not_known_is_refused_by_name_and_stays() {
-    for (version, newest) in [("2.0.0", "2026"), ("1.19.0", "20990101000000_later")] {
-        let (home, database) = database(version, newest);
+    for (word, title, version, newest) in [
+        ("opencode", "OpenCode", "2.0.0", "2026"),
+        ("opencode", "OpenCode", "1.19.0", "20990101000000_later"),
+        ("kilo", "Kilo CLI", "1.19.0", "2026"),
+        ("kilo", "Kilo CLI", "7.8.0", "20990101000000_later"),
+    ] {
+        let (home, database) = database(word, version, newest);
         let places = Places { home: home.path(), variables: &[] };
         let call = Call { session: SESSION, id: "c-1", ..Call::default() };
-        let error = Chat::plan("opencode", places, call, Cut::AfterResult).unwrap_err();
+        let error = Chat::plan(word, places, call, Cut::AfterResult).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("OpenCode {version} wrote this record, in a format not known here")
+            format!("{title} {version} wrote this record, in a format not known here")
         );
         assert_eq!(database.query_row("SELECT count(*) FROM session", [], |row| row.get(0)), Ok(1));
     }
