@@ -28,7 +28,7 @@ use crate::agents::opencode;
 pub use crate::error::{Error, Result};
 use crate::form::{Form, Kept};
 use crate::records::Records;
-pub use crate::refused::{CallEnd, end_of, tells_ends};
+pub use crate::refused::{end_of, tells_ends};
 
 /// Where the agents of a user keep what is theirs.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,17 @@ pub struct Call<'c> {
     pub began: i64,
     /// When it ended, if it did.
     pub ended: Option<i64>,
+}
+
+/// How a call ended of whose end no hook told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd {
+    /// It was refused, and did nothing.
+    Refused,
+    /// It was stopped, and may have done something; and with it the turn.
+    Stopped,
+    /// It has a result like any other.
+    Answered,
 }
 
 /// Where a conversation is cut.

@@ -6,21 +6,10 @@ use crate::agents;
 use crate::error::Result;
 use crate::form::Ends;
 use crate::records::Records;
-use crate::{Call, Places, check_session};
+use crate::{Call, CallEnd, Places, check_session};
 
 /// How much of the end of a record is looked at: first little, since that is mostly enough.
 const LENGTHS: [u64; 2] = [256 << 10, 8 << 20];
-
-/// How a call ended of whose end no hook told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallEnd {
-    /// It was refused, and did nothing.
-    Refused,
-    /// It was stopped, and may have done something; and with it the turn.
-    Stopped,
-    /// It has a result like any other.
-    Answered,
-}
 
 /// Do the records of this agent say how such calls ended?
 pub fn tells_ends(agent: &str) -> bool {
