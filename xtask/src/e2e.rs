@@ -11,6 +11,7 @@
 //! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
 //! the agent has to do all of its work nevertheless. With `--chat` the conversation goes back with the files, and the agent
 //! goes on with what is left of it. With `--bad-days` it is the agent's day that goes wrong.
+//! With `--mcp` no agent runs, but the clients of `herma mcp` that the protocol's makers publish.
 
 mod agents;
 mod bad_days;
@@ -20,6 +21,7 @@ mod check;
 mod drivers;
 mod heard;
 mod isolation;
+mod mcp;
 mod misbehave;
 mod model;
 mod notice;
@@ -33,7 +35,7 @@ mod stage;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agents::{Agents, Others};
+use agents::{Agents, Others, Package};
 use drivers::Driver;
 use stage::Setting;
 
@@ -55,6 +57,7 @@ enum Runs {
     Notice,
     Chat,
     BadDays,
+    Mcp,
 }
 
 struct Options {
@@ -86,6 +89,7 @@ impl Options {
                 "--chat" => options.runs = Runs::Chat,
                 "--bare" => options.runs = Runs::Bare,
                 "--bad-days" => options.runs = Runs::BadDays,
+                "--mcp" => options.runs = Runs::Mcp,
                 "--day" => options.day = Some(value()?.clone()),
                 "--ci" => {
                     options.drivers.extend(CI.iter().filter_map(|word| drivers::by_word(word)))
@@ -105,6 +109,14 @@ impl Options {
         }
         Ok(options)
     }
+
+    /// What has to be installed.
+    fn packages(&self) -> Vec<&'static Package> {
+        match self.runs {
+            Runs::Mcp => vec![&agents::NODE, &agents::INSPECTOR, &agents::MCP_LIBRARY],
+            _ => self.drivers.iter().flat_map(|driver| driver.packages()).collect(),
+        }
+    }
 }
 
 /// Runs the agents.
@@ -119,8 +131,7 @@ pub fn run(args: &[String]) -> Result<()> {
         None => workspace::target()?.join("debug/herma"),
     };
     if !isolation::is_inside() {
-        let packages = options.drivers.iter().flat_map(|driver| driver.packages());
-        for package in packages {
+        for package in options.packages() {
             agents.ensure(package)?;
         }
         if options.herma.is_none() {
@@ -137,6 +148,7 @@ pub fn run(args: &[String]) -> Result<()> {
         Runs::Misbehave => misbehave::run(&setting, drivers),
         Runs::Notice => notice::run(&setting, drivers),
         Runs::Chat => chat::run(&setting, drivers),
+        Runs::Mcp => mcp::run(&setting),
         Runs::BadDays => bad_days::run(&setting, drivers, options.day.as_deref()),
     };
     if table.print() { Ok(()) } else { Err("not every agent passed".into()) }

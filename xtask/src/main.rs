@@ -65,6 +65,7 @@ Usage: cargo xtask <COMMAND>
       --misbehave           Herma is missing, killed, slow, failing; or two agents work at once
       --bad-days            calls fail, agents are killed, a person says no; --day DAY: only that
       --chat                The agents go on from a conversation that was cut
+      --mcp                 No agents: the MCP inspector and library use `herma mcp`
       --bare                Without Herma: only shows that the agents do what the script says
       --agents DIR          Where the agents are, and are installed if not [default: target/agents]
       --keep                Leaves each run's home, project and logs, and says where

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use herma_fs::Dir;
 
 use crate::records::{Line, Records};
-use crate::{Call, Cut, Places, Result};
+use crate::{Call, CallEnd, Cut, Places, Result};
 
 /// What there is to say of an agent's conversations.
 #[derive(Debug)]
@@ -27,6 +27,17 @@ pub(crate) struct Form {
     pub(crate) name: fn(&str, &str, &str) -> String,
     /// What continues a session, with `ID` for its id.
     pub(crate) resume: &'static [&'static str],
+    /// How its records tell of the ends of calls that no hook tells of, if they do.
+    pub(crate) ends: Option<Ends>,
+}
+
+/// How an agent's records tell of the ends of calls.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// The directory and the name of the record in which the result of a call is.
+    pub(crate) find: fn(Places<'_>, Call<'_>) -> Result<Found>,
+    /// How the call of this id ended, from the lines, the newest first. `None` where they do not say so.
+    pub(crate) tells: fn(&mut dyn Iterator<Item = &[u8]>, &str) -> Option<CallEnd>,
 }
 
 /// The directory of a record and its name there, if there is one.

@@ -4,8 +4,9 @@
 //! and the agent's id of the call, and the conversation is written once more, as a new session that ends before the message
 //! that made the call, or after the call's result. The old one is only read.
 //!
-//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode's has rows instead of lines
+//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode and Kilo have rows instead of lines
 //! * [`records`]: files of lines, read in bounds; [`tree`]: which of their lines lead to another
+//! * [`refused`]: calls that were refused or stopped, as the records say
 //! * [`unnamed`]: calls whose hooks do not tell the id they have in the record
 //!
 //! All that is read is somebody else's: sizes are bounded, and what is not understood is refused by name.
@@ -14,6 +15,7 @@ mod agents;
 mod error;
 mod form;
 mod records;
+mod refused;
 mod tree;
 mod unnamed;
 
@@ -26,6 +28,7 @@ use crate::agents::opencode;
 pub use crate::error::{Error, Result};
 use crate::form::{Form, Kept};
 use crate::records::Records;
+pub use crate::refused::{end_of, tells_ends};
 
 /// Where the agents of a user keep what is theirs.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +65,17 @@ pub struct Call<'c> {
     pub began: i64,
     /// When it ended, if it did.
     pub ended: Option<i64>,
+}
+
+/// How a call ended of whose end no hook told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd {
+    /// It was refused, and did nothing.
+    Refused,
+    /// It was stopped, and may have done something; and with it the turn.
+    Stopped,
+    /// It has a result like any other.
+    Answered,
 }
 
 /// Where a conversation is cut.
@@ -112,9 +126,9 @@ pub struct Written {
 impl Chat {
     /// Finds the conversation of an agent, and what of it stays.
     pub fn plan(agent: &str, places: Places<'_>, call: Call<'_>, cut: Cut) -> Result<Self> {
-        if agent == "opencode" {
+        if let Some(fork) = opencode::fork_of(agent) {
             check_session(call.session)?;
-            return opencode::plan(places, call, cut).map(Planned::Rows).map(Self);
+            return opencode::plan(fork, places, call, cut).map(Planned::Rows).map(Self);
         }
         let form = agents::form_of(agent).ok_or_else(|| Error::UnknownAgent(agent.to_owned()))?;
         check_session(call.session)?;
@@ -131,7 +145,7 @@ impl Chat {
     pub fn agent(&self) -> &'static str {
         match &self.0 {
             Planned::Lines(lines) => lines.form.title,
-            Planned::Rows(_) => opencode::TITLE,
+            Planned::Rows(rows) => rows.fork.title,
         }
     }
 

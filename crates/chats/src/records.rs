@@ -85,6 +85,15 @@ impl Records {
         Ok(())
     }
 
+    /// So much of the end, at most.
+    pub(crate) fn read_end(&self, most: u64) -> Result<End> {
+        let from = self.length.saturating_sub(most);
+        let mut bytes = vec![0; usize::try_from(self.length - from).unwrap_or_default()];
+        let read = herma_fs::file::read_at(&self.file, &mut bytes, from);
+        bytes.truncate(read.map_err(|e| on("read", e))?);
+        Ok(End { bytes, from })
+    }
+
     /// A line once more.
     pub(crate) fn read(&self, line: &Line) -> Result<Vec<u8>> {
         let mut bytes = vec![0; line.length];
@@ -93,6 +102,25 @@ impl Records {
             return Err(Error::Changed);
         }
         Ok(bytes)
+    }
+}
+
+/// The end of a file.
+pub(crate) struct End {
+    bytes: Vec<u8>,
+    from: u64,
+}
+
+impl End {
+    /// Is it the whole file?
+    pub(crate) const fn is_all(&self) -> bool {
+        self.from == 0
+    }
+
+    /// Its lines that were ended; the first one may lack its beginning.
+    pub(crate) fn lines(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        let end = self.bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        self.bytes[..end].split(|byte| *byte == b'\n')
     }
 }
 

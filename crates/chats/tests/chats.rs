@@ -11,9 +11,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use herma_chats::{Call, Chat, Cut, Error, Places, Written};
+use herma_chats::{Call, CallEnd, Chat, Cut, Error, Places, Written, end_of, tells_ends};
 use herma_testkit::random::Random;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A record of an agent, in a home of its own.
 struct Home {
@@ -291,12 +291,12 @@ fn a_sub_agents_change_is_cut_at_the_call_that_started_it() {
     assert_eq!(found.kept(), home.plan(Cut::BeforeMessage).unwrap().kept());
 }
 
-/// OpenCode's database with a prompt, a message with two calls, and one without.
-fn database(version: &str, newest: &str) -> (tempfile::TempDir, rusqlite::Connection) {
+/// OpenCode's or Kilo's database with a prompt, a message with two calls, and one without.
+fn database(word: &str, version: &str, newest: &str) -> (tempfile::TempDir, rusqlite::Connection) {
     let home = tempfile::tempdir().unwrap();
-    let place = home.path().join(".local/share/opencode");
+    let place = home.path().join(".local/share").join(word);
     fs::create_dir_all(&place).unwrap();
-    let database = rusqlite::Connection::open(place.join("opencode.db")).unwrap();
+    let database = rusqlite::Connection::open(place.join(format!("{word}.db"))).unwrap();
     let columns = "project_id, workspace_id, directory, path, title, version, summary_additions, summary_deletions, \
         summary_files, metadata, permission, agent, model, time_created";
     let message = |number: u64, data: &str| {
@@ -350,36 +350,41 @@ fn rows(database: &rusqlite::Connection, session: &str) -> Vec<String> {
 
 #[test]
 fn rows_are_copied_to_a_new_session_and_the_old_ones_stay() {
-    for (call, cut, left) in [
-        ("c-1", Cut::BeforePrompt, 0),
-        ("c-2", Cut::BeforeMessage, 1),
-        ("c-1", Cut::AfterResult, 2),
-        ("c-2", Cut::AfterResult, 3),
+    for (word, version, call, cut, left) in [
+        ("opencode", "1.18.33", "c-1", Cut::BeforePrompt, 0),
+        ("opencode", "1.18.33", "c-2", Cut::BeforeMessage, 1),
+        ("opencode", "1.18.33", "c-1", Cut::AfterResult, 2),
+        ("kilo", "7.7.7", "c-2", Cut::AfterResult, 3),
     ] {
-        let (home, database) = database("1.18.33", "20260127222353_familiar_lady_ursula");
+        let (home, database) = database(word, version, "20260127222353_familiar_lady_ursula");
         let before = rows(&database, SESSION);
         let places = Places { home: home.path(), variables: &[] };
         let call = Call { session: SESSION, id: call, ..Call::default() };
-        let chat = Chat::plan("opencode", places, call, cut).unwrap();
+        let chat = Chat::plan(word, places, call, cut).unwrap();
         let written = chat.write(0).unwrap();
         assert_eq!(rows(&database, SESSION), before);
         let new = rows(&database, &written.session);
         assert_eq!(new.len(), left, "{cut:?}");
         assert!(new.iter().all(|row| !row.contains(&id("msg", 1))), "{new:?}");
-        assert_eq!(written.command, ["opencode", "--session", &written.session]);
+        assert_eq!(written.command, [word, "--session", &written.session]);
     }
 }
 
 #[test]
 fn a_database_that_is_not_known_is_refused_by_name_and_stays() {
-    for (version, newest) in [("2.0.0", "2026"), ("1.19.0", "20990101000000_later")] {
-        let (home, database) = database(version, newest);
+    for (word, title, version, newest) in [
+        ("opencode", "OpenCode", "2.0.0", "2026"),
+        ("opencode", "OpenCode", "1.19.0", "20990101000000_later"),
+        ("kilo", "Kilo CLI", "1.19.0", "2026"),
+        ("kilo", "Kilo CLI", "7.8.0", "20990101000000_later"),
+    ] {
+        let (home, database) = database(word, version, newest);
         let places = Places { home: home.path(), variables: &[] };
         let call = Call { session: SESSION, id: "c-1", ..Call::default() };
-        let error = Chat::plan("opencode", places, call, Cut::AfterResult).unwrap_err();
+        let error = Chat::plan(word, places, call, Cut::AfterResult).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("OpenCode {version} wrote this record, in a format not known here")
+            format!("{title} {version} wrote this record, in a format not known here")
         );
         assert_eq!(database.query_row("SELECT count(*) FROM session", [], |row| row.get(0)), Ok(1));
     }
@@ -407,4 +412,121 @@ fn a_record_cut_short_anywhere_or_garbled_never_panics() {
             assert_eq!(fs::read(home.record()).unwrap(), bytes);
         }
     }
+}
+
+/// A line of Claude Code's record with these parts, and more fields.
+fn line(kind: &str, parts: &Value, more: &Value) -> String {
+    let mut line = serde_json::json!({
+        "type": kind, "sessionId": CLAUDE.session, "version": "2.1.325",
+        "message": {"id": "msg_1", "content": parts},
+    });
+    line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    format!("{line}\n")
+}
+
+fn result(more: &Value) -> String {
+    line("user", &json!([{"type": "tool_result", "tool_use_id": "c-1"}]), more)
+}
+
+fn call_and(more: &Value) -> String {
+    line("assistant", &json!([{"type": "tool_use", "id": "c-1"}]), &json!({})) + &result(more)
+}
+
+/// What follows where a person said no, or stopped what ran.
+fn mark(stopped: Option<&str>) -> String {
+    let text = "[Request interrupted by user for tool use]";
+    line(
+        "user",
+        &json!([{"type": "text", "text": text}]),
+        &json!({"interruptedMessageId": stopped}),
+    )
+}
+
+fn refused() -> String {
+    call_and(&json!({"toolDenialKind": "user-rejected"})) + &mark(None)
+}
+
+fn told(text: &str) -> Option<CallEnd> {
+    told_of(text.as_bytes())
+}
+
+fn told_of(bytes: &[u8]) -> Option<CallEnd> {
+    let home = Home::with(CLAUDE, bytes);
+    let places = Places { home: home.place.path(), variables: &[] };
+    end_of("claude", places, Call { id: "c-1", sub_agent: None, ..CLAUDE.called() })
+}
+
+#[test]
+fn a_record_tells_how_a_call_ended_only_in_a_result_that_is_known() {
+    for kind in ["permission-rule", "automode-blocked", "automode-unavailable"] {
+        let text = call_and(&json!({"toolDenialKind": kind}));
+        assert_eq!(told(&text), Some(CallEnd::Refused), "{kind}");
+        let text = call_and(&json!({"toolDenialKind": kind, "toolDenialAfterRun": true}));
+        assert_eq!(told(&text), Some(CallEnd::Answered), "{kind}");
+        let text = call_and(&json!({"toolDenialKind": kind, "version": "2.1.324"}));
+        assert_eq!(told(&text), Some(CallEnd::Answered), "{kind}");
+    }
+    let stopped = call_and(&json!({"toolDenialKind": "interrupted"}));
+    assert_eq!(told(&stopped), Some(CallEnd::Stopped));
+    for more in [json!({}), json!({"toolDenialKind": "cancelled"})] {
+        assert_eq!(told(&call_and(&more)), Some(CallEnd::Answered));
+    }
+    // A quotation is no result, and a line that is not ended is being written.
+    let denied = result(&json!({"toolDenialKind": "permission-rule"}));
+    assert_eq!(told(&(json!({"content": &denied}).to_string() + "\n")), None);
+    assert_eq!(told(denied.trim_end()), None);
+    assert_eq!(told(&denied.replace("c-1", "c-2")), None);
+    assert_eq!(told(&denied.replace("\"user\"", "\"assistant\"")), None);
+    let two = json!([{"type": "tool_result", "tool_use_id": "c-1"}, {"type": "text"}]);
+    assert_eq!(told(&line("user", &two, &json!({"toolDenialKind": "permission-rule"}))), None);
+    assert!(["codex", "gemini", "qwen", "opencode", "nobody"].iter().all(|word| !tells_ends(word)));
+}
+
+#[test]
+fn a_call_that_was_rejected_was_refused_or_stopped_by_what_follows() {
+    let rejected = call_and(&json!({"toolDenialKind": "user-rejected"}));
+    assert_eq!(told(&refused()), Some(CallEnd::Refused));
+    assert_eq!(told(&(rejected.clone() + &mark(Some("msg_1")))), Some(CallEnd::Stopped));
+    assert_eq!(told(&rejected), None);
+    // The first mark after it counts.
+    assert_eq!(told(&(refused() + &mark(Some("msg_9")))), Some(CallEnd::Refused));
+    assert_eq!(told(&(mark(None) + &rejected)), None);
+    // Messages with ids of another kind are never named as stopped.
+    assert_eq!(told(&refused().replace("\"msg_1\"", "\"other\"")), None);
+    assert_eq!(told(&(result(&json!({"toolDenialKind": "user-rejected"})) + &mark(None))), None);
+}
+
+#[test]
+fn the_newest_result_counts_and_only_the_end_of_a_record_is_read() {
+    assert_eq!(told(&(refused() + &result(&json!({})))), Some(CallEnd::Answered));
+    let filler = |length: usize| format!("{{\"text\":\"{}\"}}\n", "c-1 ".repeat(length / 4));
+    assert_eq!(told(&(refused() + &filler(1 << 20))), Some(CallEnd::Refused));
+    assert_eq!(told(&(refused() + &filler(9 << 20))), None);
+    let mut random = Random::new(7);
+    for _ in 0..200 {
+        let mut bytes = refused().into_bytes();
+        for _ in 0..random.below(6) {
+            let at = random.below(bytes.len());
+            bytes[at] = u8::try_from(random.below(256)).unwrap();
+        }
+        bytes.truncate(random.below(bytes.len() + 1));
+        // Whatever it says, it says so without failing.
+        told_of(&bytes);
+    }
+}
+
+#[test]
+fn the_result_of_a_sub_agents_call_is_in_its_own_record() {
+    let home = Home::with(CLAUDE, b"{}\n");
+    let own = home.record().with_extension("").join("subagents");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("agent-a1.jsonl"), refused()).unwrap();
+    let end_of = |sub_agent| {
+        let places = Places { home: home.place.path(), variables: &[] };
+        end_of("claude", places, Call { id: "c-1", sub_agent, ..CLAUDE.called() })
+    };
+    assert_eq!(end_of(Some("a1")), Some(CallEnd::Refused));
+    assert_eq!((end_of(None), end_of(Some("a2")), end_of(Some("../a1"))), (None, None, None));
+    std::os::unix::fs::symlink(own.join("agent-a1.jsonl"), own.join("agent-a3.jsonl")).unwrap();
+    assert_eq!(end_of(Some("a3")), None);
 }

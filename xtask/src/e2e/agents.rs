@@ -64,6 +64,15 @@ pub const KIMI: Package = npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "kimi")
 pub const DROID: Package = npm("droid", "droid", "0.215.0", "droid");
 pub const GROK: Package = npm("grok", "@xai-official/grok", "1.0.41", "grok");
 
+pub const INSPECTOR: Package =
+    npm("mcp-inspector", "@modelcontextprotocol/inspector", "2.12.0", "mcp-inspector");
+pub const MCP_LIBRARY: Package = Package {
+    directory: "mcp-library",
+    source: Source::Npm { package: "@modelcontextprotocol/sdk" },
+    version: "1.32.2",
+    program: "../@modelcontextprotocol/sdk/package.json",
+};
+
 pub const GOOSE: Package = Package {
     directory: "goose",
     source: Source::Archive { package: "@aaif/goose-binary-{}" },
@@ -95,6 +104,13 @@ const fn npm(
     Package { directory, source: Source::Npm { package }, version, program }
 }
 
+impl Package {
+    /// The version everything here was tried with.
+    pub fn version(&self) -> &'static str {
+        self.version
+    }
+}
+
 /// The directory the agents are in.
 #[derive(Clone, Debug)]
 pub struct Agents {
@@ -115,6 +131,11 @@ impl Agents {
     /// The agents below this directory, which need not be there yet.
     pub fn below(directory: PathBuf, others: Others) -> Self {
         Self { directory, others }
+    }
+
+    /// The directory of a package.
+    pub fn directory(&self, package: &Package) -> PathBuf {
+        self.directory.join(package.directory)
     }
 
     /// The program of a package.

@@ -3,7 +3,7 @@
 //! A line for each part of a message, with its own id, that of the line before it, and the session's. Lines without an id
 //! are about the session: what was typed last, what it cost, which files can be rewound. Those belong to the old session and
 //! stay there; Claude Code's own `--fork-session` leaves them, too. The conversation of a sub-agent is in a file of its own,
-//! beside one that says which call started it.
+//! beside one that says which call started it. A result says whether its call was refused or stopped.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::form::{Form, Found, Ids, Kept};
+use crate::form::{Ends, Form, Found, Ids, Kept};
 use crate::records::{Records, rename_field};
 use crate::tree::{Node, Said, Tree};
-use crate::{Call, Cut, Places};
+use crate::{Call, CallEnd, Cut, Places};
 
 const TITLE: &str = "Claude Code";
 
@@ -28,6 +28,7 @@ pub(super) static FORM: Form = Form {
     rename,
     name: |_, _, new| format!("{new}.jsonl"),
     resume: &["claude", "--resume", "ID"],
+    ends: Some(Ends { find: find_of_call, tells: end_of }),
 };
 
 /// No record about a sub-agent is longer.
@@ -155,13 +156,121 @@ fn started_by(dir: &Dir, session: &str, agent: &str) -> Result<String> {
     if !agent.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(unknown());
     }
-    let own = dir.open_dir(session).and_then(|own| own.open_dir("subagents")).if_there()?;
-    let own = own.ok_or_else(unknown)?;
+    let own = sub_agents(dir, session)?.ok_or_else(unknown)?;
     let mut bytes = vec![0; MAX_ABOUT];
     let name = format!("agent-{agent}.meta.json");
     let length = own.read_small(name.as_str(), &mut bytes)?.ok_or_else(unknown)?;
     let about: About = serde_json::from_slice(&bytes[..length]).map_err(|_| unknown())?;
     Ok(about.tool_use_id)
+}
+
+/// The record that the result of a call is in: of a sub-agent's call, one of its own.
+fn find_of_call(places: Places<'_>, call: Call<'_>) -> Result<Found> {
+    let Some((dir, name)) = find(places, call.session)? else { return Ok(None) };
+    let Some(agent) = call.sub_agent else { return Ok(Some((dir, name))) };
+    let is_plain = agent.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let Some(own) = sub_agents(&dir, call.session)?.filter(|_| is_plain) else { return Ok(None) };
+    let name = format!("agent-{agent}.jsonl");
+    let is_there = own.stat_opt(name.as_str())?.is_some_and(|stat| stat.kind == FileKind::File);
+    Ok(is_there.then_some((own, name)))
+}
+
+/// Where the conversations of a session's sub-agents are.
+fn sub_agents(dir: &Dir, session: &str) -> Result<Option<Dir>> {
+    Ok(dir.open_dir(session).and_then(|own| own.open_dir("subagents")).if_there()?)
+}
+
+/// A line that may tell how a call ended.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'l> {
+    #[serde(rename = "type")]
+    kind: String,
+    version: Option<String>,
+    tool_denial_kind: Option<String>,
+    #[serde(default)]
+    tool_denial_after_run: bool,
+    interrupted_message_id: Option<String>,
+    #[serde(borrow)]
+    message: Message<'l>,
+}
+
+/// The first version whose records were looked at for this.
+const TELLS_ENDS: [u32; 3] = [2, 1, 325];
+
+/// A result says why a call did not run. Of one that was refused in a dialog and one that was stopped while it ran it says the same; but
+/// the mark that follows it names the message that was stopped, if the model's messages have ids as it knows them.
+fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: &str) -> Option<CallEnd> {
+    const MARK: &str = "[Request interrupted by user";
+    let (mut stopped, mut is_rejected) = (None, false);
+    for line in lines {
+        let text = std::str::from_utf8(line).unwrap_or_default();
+        let is_mark = text.contains(MARK);
+        if !is_mark && !text.contains(call) {
+            continue;
+        }
+        let Ok(answer) = serde_json::from_str::<Answer<'_>>(text) else { continue };
+        let content = answer.message.content.map_or("", RawValue::get);
+        let parts: Vec<Part> = serde_json::from_str(content).unwrap_or_default();
+        if is_rejected {
+            if answer.kind == "assistant" && parts.iter().any(|part| part.makes(call)) {
+                let has_known_id = answer.message.id.is_some_and(|id| id.starts_with("msg_"));
+                return has_known_id.then_some(CallEnd::Refused);
+            }
+            continue;
+        }
+        match &parts[..] {
+            [only] if answer.kind == "user" && only.kind == "text" && is_mark => {
+                stopped = Some(answer.interrupted_message_id.is_some());
+            }
+            [only] if answer.kind == "user" && only.answers(call) => match answer.end() {
+                None => {
+                    // It may not be written down yet what was stopped, if anything was.
+                    if stopped? {
+                        return Some(CallEnd::Stopped);
+                    }
+                    is_rejected = true;
+                }
+                end => return end,
+            },
+            _ => {}
+        }
+    }
+    None
+}
+
+impl Answer<'_> {
+    /// How its call ended; `None` if it was refused or stopped.
+    fn end(&self) -> Option<CallEnd> {
+        let is_known = self.version.as_deref().is_some_and(tells_ends);
+        match self.tool_denial_kind.as_deref() {
+            _ if self.tool_denial_after_run || !is_known => Some(CallEnd::Answered),
+            Some("permission-rule" | "automode-blocked" | "automode-unavailable") => {
+                Some(CallEnd::Refused)
+            }
+            Some("interrupted") => Some(CallEnd::Stopped),
+            Some("user-rejected") => None,
+            _ => Some(CallEnd::Answered),
+        }
+    }
+}
+
+impl Part {
+    fn makes(&self, call: &str) -> bool {
+        self.kind == "tool_use" && self.id.as_deref() == Some(call)
+    }
+
+    fn answers(&self, call: &str) -> bool {
+        self.kind == "tool_result" && self.tool_use_id.as_deref() == Some(call)
+    }
+}
+
+/// Does this version write down how calls ended in the way that is known?
+fn tells_ends(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    let numbers = [numbers.next(), numbers.next(), numbers.next()].map(Option::flatten);
+    let [Some(major), Some(minor), Some(patch)] = numbers else { return false };
+    major == TELLS_ENDS[0] && [major, minor, patch] >= TELLS_ENDS
 }
 
 /// The session's id stands in a field of its own; what was said stays as it is.

@@ -25,6 +25,7 @@ pub(super) static FORM: Form = Form {
     rename,
     name: |name, old, new| name.replace(old, new),
     resume: &["codex", "resume", "ID"],
+    ends: None,
 };
 
 fn find(places: Places<'_>, session: &str) -> Result<Found> {

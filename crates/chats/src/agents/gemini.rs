@@ -30,6 +30,7 @@ pub(super) static FORM: Form = Form {
         name.replace(&end(old), &end(new))
     },
     resume: &["gemini", "--resume", "ID"],
+    ends: None,
 };
 
 fn find(places: Places<'_>, session: &str) -> Result<Found> {

@@ -1,4 +1,4 @@
-//! OpenCode: a database, `opencode/opencode.db` among the user's data.
+//! OpenCode, and Kilo, a fork of it: a database among the user's data.
 //!
 //! A session has messages, and these have parts; a call is a part with its result. What is kept is copied as rows with ids of
 //! their own, in one transaction; no row that is there is changed. Ids begin with a time that orders them, which copies keep.
@@ -16,9 +16,42 @@ use crate::error::{Error, Result};
 use crate::form::Ids;
 use crate::{Call, Cut, Places, Written};
 
-pub(crate) const TITLE: &str = "OpenCode";
-/// The newest change of the schema that was looked at.
-const NEWEST: &str = "20260622202450_simplify_session_input";
+/// One of those that keep their conversations so.
+#[derive(Debug)]
+pub(crate) struct Fork {
+    /// The word step records know it by, which is its program.
+    word: &'static str,
+    pub(crate) title: &'static str,
+    /// The database among the user's data.
+    database: &'static str,
+    /// How the versions begin that were looked at.
+    versions: &'static str,
+    /// The newest change of the schema that was looked at.
+    newest: &'static str,
+}
+
+static FORKS: [Fork; 2] = [
+    Fork {
+        word: "opencode",
+        title: "OpenCode",
+        database: "opencode/opencode.db",
+        versions: "1.",
+        newest: "20260622202450_simplify_session_input",
+    },
+    Fork {
+        word: "kilo",
+        title: "Kilo CLI",
+        database: "kilo/kilo.db",
+        versions: "7.",
+        newest: "20260907102000_kilocode_model_usage_index",
+    },
+];
+
+/// The one that step records call so.
+pub(crate) fn fork_of(word: &str) -> Option<&'static Fork> {
+    FORKS.iter().find(|fork| fork.word == word)
+}
+
 /// No value that is read is longer.
 const MAX_VALUE: i32 = 64 << 20;
 /// No session that is copied has more messages.
@@ -34,6 +67,7 @@ const COLUMNS: &str = "project_id, workspace_id, directory, path, title, version
 /// A session to be copied, and what of it.
 #[derive(Debug)]
 pub(crate) struct Planned {
+    pub(crate) fork: &'static Fork,
     path: PathBuf,
     session: String,
     messages: Vec<Message>,
@@ -69,14 +103,17 @@ struct State {
     status: String,
 }
 
-fn of_sql(error: rusqlite::Error) -> Error {
-    Error::Sql { agent: TITLE, source: error }
+impl Fork {
+    const fn of_sql(&self) -> impl Fn(rusqlite::Error) -> Error + Copy + use<> {
+        let agent = self.title;
+        move |source| Error::Sql { agent, source }
+    }
 }
 
-fn open(path: &Path, mode: OpenFlags) -> Result<Connection> {
+fn open(fork: &Fork, path: &Path, mode: OpenFlags) -> Result<Connection> {
     let found = herma_fs::stat_path(path)?;
     if found.is_none_or(|stat| stat.kind != FileKind::File) {
-        return Err(Error::NoRecord { agent: TITLE });
+        return Err(Error::NoRecord { agent: fork.title });
     }
     let open = || {
         let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -86,49 +123,58 @@ fn open(path: &Path, mode: OpenFlags) -> Result<Connection> {
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
         Ok(connection)
     };
-    open().map_err(of_sql)
+    open().map_err(fork.of_sql())
 }
 
-pub(crate) fn plan(places: Places<'_>, call: Call<'_>, cut: Cut) -> Result<Planned> {
+pub(crate) fn plan(
+    fork: &'static Fork,
+    places: Places<'_>,
+    call: Call<'_>,
+    cut: Cut,
+) -> Result<Planned> {
     let data = places.variable_or("XDG_DATA_HOME", ".local/share");
-    let path = data.join("opencode/opencode.db");
-    let database = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    check(&database, call.session)?;
+    let path = data.join(fork.database);
+    let database = open(fork, &path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    check(fork, &database, call.session)?;
+    let of_sql = fork.of_sql();
     let directory: String = database
         .query_row("SELECT directory FROM main.session WHERE id = ?1", [call.session], |row| {
             row.get(0)
         })
         .map_err(of_sql)?;
-    let mut messages = read(&database, call.session)?;
+    let mut messages = read(fork, &database, call.session)?;
     let all = messages.len() as u64;
-    let left = keep(&mut messages, call.id, cut)?;
+    let left = keep(fork, &mut messages, call.id, cut)?;
     messages.truncate(left);
     let messages = messages.into_iter().map(|(id, _, parts)| {
         let parts = parts.into_iter().map(|(id, _)| id).collect();
         Message { id, parts }
     });
     let (session, directory) = (call.session.to_owned(), directory.into());
-    Ok(Planned { path, session, messages: messages.collect(), all, directory })
+    Ok(Planned { fork, path, session, messages: messages.collect(), all, directory })
 }
 
 /// Refuses what another version may mean otherwise.
-fn check(database: &Connection, session: &str) -> Result<()> {
+fn check(fork: &Fork, database: &Connection, session: &str) -> Result<()> {
+    let (agent, of_sql) = (fork.title, fork.of_sql());
     let version = "SELECT version FROM main.session WHERE id = ?1";
     let version = database.query_row(version, [session], |row| row.get::<_, String>(0)).optional();
-    let version = version.map_err(of_sql)?.ok_or(Error::NoRecord { agent: TITLE })?;
+    let version = version.map_err(of_sql)?.ok_or(Error::NoRecord { agent })?;
     let newest = "SELECT max(id) FROM main.migration";
     let newest: Option<String> =
         database.query_row(newest, [], |row| row.get(0)).map_err(of_sql)?;
-    if version.starts_with("1.") && newest.is_some_and(|newest| *newest <= *NEWEST) {
+    if version.starts_with(fork.versions) && newest.is_some_and(|newest| *newest <= *fork.newest) {
         return Ok(());
     }
-    Err(Error::UnknownVersion { agent: TITLE, version: version.chars().take(40).collect() })
+    Err(Error::UnknownVersion { agent, version: version.chars().take(40).collect() })
 }
 
 type Read = Vec<(String, About, Vec<(String, Part)>)>;
 
-fn read(database: &Connection, session: &str) -> Result<Read> {
-    let unreadable = |_| Error::UnknownRecord { agent: TITLE, what: "a message".to_owned() };
+fn read(fork: &Fork, database: &Connection, session: &str) -> Result<Read> {
+    let agent = fork.title;
+    let of_sql = fork.of_sql();
+    let unreadable = |_| Error::UnknownRecord { agent, what: "a message".to_owned() };
     let rows = |sql: &str, id: &str| -> Result<Vec<(String, String)>> {
         let mut statement = database.prepare_cached(sql).map_err(of_sql)?;
         let rows = statement.query_map([id], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -154,10 +200,11 @@ fn read(database: &Connection, session: &str) -> Result<Read> {
 }
 
 /// How many messages stay; of the last one only what led to the result, if it is cut there.
-fn keep(messages: &mut Read, call: &str, cut: Cut) -> Result<usize> {
+fn keep(fork: &Fork, messages: &mut Read, call: &str, cut: Cut) -> Result<usize> {
+    let agent = fork.title;
     let is_it = |part: &(String, Part)| part.1.call.as_deref() == Some(call);
     let made = messages.iter().position(|(_, _, parts)| parts.iter().any(is_it));
-    let made = made.ok_or(Error::NoCall { agent: TITLE })?;
+    let made = made.ok_or(Error::NoCall { agent })?;
     match cut {
         Cut::BeforeMessage => Ok(made),
         Cut::BeforePrompt => {
@@ -166,7 +213,7 @@ fn keep(messages: &mut Read, call: &str, cut: Cut) -> Result<usize> {
                 about.role == "user" && Some(id) == prompt.as_ref()
             };
             let prompt = messages[..made].iter().position(is_prompt);
-            prompt.ok_or(Error::NoPrompt { agent: TITLE })
+            prompt.ok_or(Error::NoPrompt { agent })
         }
         Cut::AfterResult => {
             let parts = &mut messages[made].2;
@@ -191,8 +238,9 @@ impl Planned {
 
     /// Copies what stays, in one transaction.
     pub(crate) fn write(&self, now_ms: u64) -> Result<Written> {
-        let mut database = open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        check(&database, &self.session)?;
+        let mut database = open(self.fork, &self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        check(self.fork, &database, &self.session)?;
+        let of_sql = self.fork.of_sql();
         let new = copy_id(&self.session)?;
         let mut ids = Vec::new();
         for message in &self.messages {
@@ -239,7 +287,7 @@ impl Planned {
             return Err(Error::Changed);
         }
         transaction.commit().map_err(of_sql)?;
-        let command = ["opencode", "--session", &new].map(str::to_owned).to_vec();
+        let command = [self.fork.word, "--session", &new].map(str::to_owned).to_vec();
         Ok(Written { session: new, command, directory: Some(self.directory.clone()) })
     }
 }

@@ -27,6 +27,7 @@ pub(super) static FORM: Form = Form {
     rename: |line, _, new, out| rename_field(line, new, out),
     name: |_, _, new| format!("{new}.jsonl"),
     resume: &["qwen", "--resume", "ID"],
+    ends: None,
 };
 
 fn find(places: Places<'_>, session: &str) -> Result<Found> {

@@ -19,6 +19,7 @@ use crate::commands::agents::slash::{answer_prompt, failed_prompt};
 use crate::terminal::{escape, shown};
 use crate::tool_call::{MAX_HOOK_START, only_reads, start_of, wrote};
 use crate::transcript;
+use crate::transcript::refused::end_refused;
 
 /// Agents that read each other's configuration tell the same thing twice within so many seconds.
 const REPEATS_WITHIN: i64 = 2;
@@ -108,6 +109,7 @@ fn in_project(
     answer: &Answer<'_>,
 ) -> Result<String, Error> {
     let project = env.engine.project(root)?;
+    end_refused(env, &project, |step| says_more(&call.event, step));
     if let Some(typed) = call.command() {
         return answer_command(env, project, &call.event, typed, answer);
     }
@@ -121,6 +123,17 @@ fn in_project(
         }
         (EventKind::TurnEnd | EventKind::SessionEnd, _) => end_turn(&project, &call.event),
         (EventKind::Other, _) => Ok("nothing to do".to_owned()),
+    }
+}
+
+/// Would an event tell of this open step that it is over, without saying how it went?
+fn says_more(event: &Event, step: &Step) -> bool {
+    match event.kind {
+        EventKind::BeforeTool => is_over(event, step, true),
+        EventKind::TurnStart | EventKind::TurnEnd | EventKind::SessionEnd => {
+            event.session.is_some() && step.start.facts.session == event.session
+        }
+        EventKind::SessionStart | EventKind::AfterTool | EventKind::Other => false,
     }
 }
 

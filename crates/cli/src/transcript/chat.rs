@@ -67,24 +67,28 @@ fn is_first_of_prompt(project: &Project, step: &Step) -> Result<bool> {
 
 /// Finds the conversation, and what of it would stay.
 pub(super) fn plan(env: &CommandEnv, place: &Place) -> Forked {
-    let (facts, start) = (&place.step.start.facts, &place.step.start);
-    let agent = facts.agent.as_deref().unwrap_or_default();
+    let agent = place.step.start.facts.agent.as_deref().unwrap_or_default();
     let Some(places) = agent_places(env.environment.user_home.as_deref()) else {
         return Forked::Refused("it is not known where the user's home is".to_owned());
     };
     let places = Places { home: &places.home, variables: &places.variables };
-    let call = Call {
+    match Chat::plan(agent, places, call_of(&place.step), place.cut) {
+        Ok(chat) => Forked::Planned(Box::new(chat)),
+        Err(error) => refused(&error),
+    }
+}
+
+/// A call, as its hooks told of it.
+pub(super) fn call_of(step: &Step) -> Call<'_> {
+    let (facts, start) = (&step.start.facts, &step.start);
+    Call {
         session: facts.session.as_deref().unwrap_or_default(),
         id: start.call.as_deref().unwrap_or_default(),
         sub_agent: start.sub_agent.as_deref(),
         tool: facts.tool.as_deref().unwrap_or_default(),
         argument: start.command.as_ref().or(start.paths.first()).map(String::as_str),
-        began: place.step.started,
-        ended: place.step.ended,
-    };
-    match Chat::plan(agent, places, call, place.cut) {
-        Ok(chat) => Forked::Planned(Box::new(chat)),
-        Err(error) => refused(&error),
+        began: step.started,
+        ended: step.ended,
     }
 }
 

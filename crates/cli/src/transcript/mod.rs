@@ -1,8 +1,10 @@
 //! Files and conversation go back together: how far a session had come when a checkpoint was taken, and
-//! which conversation a restore takes along. [`following`] is how it follows the files; [`chat`] lets those of other agents.
+//! which conversation a restore takes along. [`following`] is how it follows the files; [`chat`] lets those of other agents;
+//! [`refused`] asks them which calls never ran.
 
 pub(crate) mod chat;
 mod following;
+pub(crate) mod refused;
 
 use herma_core::types::checkpoint::Transcript;
 use herma_core::{Checkpoint, Project};

@@ -164,3 +164,80 @@ fn where_no_agent_changed_anything_there_is_no_conversation() {
     assert!(output.error_text().contains("no tool call of an agent"), "{output}");
     assert_eq!(project.read("a.txt"), "two\n");
 }
+
+/// How a call ended of whose end no hook told.
+#[derive(Clone, Copy)]
+enum How {
+    Refused,
+    Stopped,
+    Unknown,
+}
+
+/// A call that Claude Code announced, and what its record says of how it ended.
+fn asked(env: &TestEnv, how: How) -> WorkDir<'_> {
+    let project =
+        env.work_dir("project").files([("a.txt", "0\n"), ("b.txt", "0\n"), (".git/HEAD", "")]);
+    let call = |id: &str| json!({"prompt_id": "p-1", "tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": "make"}});
+    hook(&project, "UserPromptSubmit", &json!({"prompt_id": "p-1", "prompt": "do it"}));
+    hook(&project, "PreToolUse", &call("c-1"));
+    project.write("a.txt", "agent\n");
+    hook(&project, "PostToolUse", &call("c-1"));
+    hook(&project, "PreToolUse", &call("c-2"));
+    project.write("b.txt", "changed\n");
+    let line = |kind: &str, part: Value, more: Value| {
+        let message = json!({"id": "msg_1", "content": [part]});
+        let mut line = json!({"type": kind, "version": "2.1.325", "message": message});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let made = line("assistant", json!({"type": "tool_use", "id": "c-2"}), json!({}));
+    let mark = json!({"type": "text", "text": "[Request interrupted by user for tool use]"});
+    let told = match how {
+        How::Unknown => String::new(),
+        How::Refused | How::Stopped => {
+            let part = json!({"type": "tool_result", "tool_use_id": "c-2", "is_error": true});
+            let stopped = matches!(how, How::Stopped).then_some("msg_1");
+            line("user", part, json!({"toolDenialKind": "user-rejected"}))
+                + &line("user", mark, json!({"interruptedMessageId": stopped}))
+        }
+    };
+    fs::create_dir_all(sessions(env)).unwrap();
+    fs::write(sessions(env).join("s-1.jsonl"), made + &told).unwrap();
+    project
+}
+
+#[test]
+fn what_was_edited_while_a_call_waited_that_was_refused_stays_whatever_tells_of_the_end() {
+    for event in
+        [None, Some("UserPromptSubmit"), Some("PreToolUse"), Some("Stop"), Some("SessionEnd")]
+    {
+        let env = test_env();
+        let project = asked(&env, How::Refused);
+        let more = json!({"prompt_id": "p-2", "prompt": "go on", "tool_name": "Bash", "tool_use_id": "c-3",
+            "tool_input": {"command": "ls"}});
+        if let Some(event) = event {
+            hook(&project, event, &more);
+        }
+        if event == Some("PreToolUse") {
+            hook(&project, "Stop", &more);
+        }
+        project.run(["undo"]).success();
+        assert_eq!(
+            (&*project.read("a.txt"), &*project.read("b.txt")),
+            ("0\n", "changed\n"),
+            "{event:?}"
+        );
+    }
+}
+
+#[test]
+fn a_call_that_was_stopped_is_over_and_did_what_changed() {
+    let env = test_env();
+    let project = asked(&env, How::Stopped);
+    project.run(["undo"]).success();
+    assert_eq!((&*project.read("a.txt"), &*project.read("b.txt")), ("0\n", "0\n"));
+    let env = test_env();
+    let project = asked(&env, How::Unknown);
+    let output = project.run(["undo"]).code(1);
+    assert!(output.error_text().contains("--running"), "{output}");
+}

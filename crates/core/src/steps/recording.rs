@@ -114,7 +114,8 @@ impl Operation<'_> {
     pub(crate) fn end_call(&self, which: &WhichStep, end: CallEnd) -> Result<EndedStep> {
         match end {
             CallEnd::Ran(ran) => self.end_step(which, &ran),
-            CallEnd::OnlyRead => self.end_step_unchanged(which),
+            CallEnd::OnlyRead => self.end_step_unchanged(which, false),
+            CallEnd::Refused => self.end_step_unchanged(which, true),
             CallEnd::GoesOn => self.leave_in_background(which),
         }
     }
@@ -195,9 +196,9 @@ impl Operation<'_> {
         Ok(EndedStep { step, saved: None })
     }
 
-    fn end_step_unchanged(&self, which: &WhichStep) -> Result<EndedStep> {
+    fn end_step_unchanged(&self, which: &WhichStep, inferred: bool) -> Result<EndedStep> {
         let mut log = StepLog::open(&self.state_dir()?)?;
-        let step = find_open(&log, which)?;
+        let step = Step { inferred, ..find_open(&log, which)? };
         let end = at_its_beginning(&step);
         let step = self.write_end(&mut log, step, end)?;
         Ok(EndedStep { step, saved: None })

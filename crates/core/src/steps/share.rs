@@ -20,6 +20,8 @@ pub enum CallEnd {
     /// It certainly changed nothing: it was over, as far as files go, when it began. Nobody looks; what others changed meanwhile is
     /// found by the next one who does, and is not the call's.
     OnlyRead,
+    /// It never ran, as others than the agent's hooks say.
+    Refused,
     /// It goes on in the background: what it does from here on is not told from what others do.
     GoesOn,
 }

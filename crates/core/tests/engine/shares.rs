@@ -152,6 +152,24 @@ fn an_edit_that_left_what_it_said_is_its_own_whoever_was_at_work() {
 }
 
 #[test]
+fn a_call_that_was_refused_did_nothing_unless_its_agent_says_that_it_ran() {
+    let p = TestProject::new();
+    p.write("a", "a\n");
+    p.save("before");
+    p.runs("refused");
+    p.write("a", "a\nperson\n");
+    let step = p.answers_with("refused", CallEnd::Refused);
+    assert!(step.is_idle() && step.inferred, "{step:?}");
+    p.save("after");
+    p.expect("a", &[("a\n", "-"), ("person\n", "hand")]);
+    p.runs("allowed");
+    p.write("a", "a\nperson\nagent\n");
+    p.answers_with("allowed", CallEnd::Refused);
+    let step = p.answers("allowed");
+    p.expect("a", &[("a\n", "-"), ("person\n", "hand"), ("agent\n", &step)]);
+}
+
+#[test]
 fn what_a_person_did_to_a_file_that_a_tool_edits_is_not_surely_the_tools() {
     let p = TestProject::new();
     p.write("a", "a\nb\n");

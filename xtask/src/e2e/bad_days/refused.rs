@@ -3,10 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use herma_testkit::Tree;
 use herma_testkit::terminal::Terminal;
 
-use super::{Aftermath, name_of};
+use super::Aftermath;
 use crate::Result;
 use crate::e2e::drivers::Driver;
 use crate::e2e::heard::Heard;
@@ -81,14 +80,21 @@ pub fn run(
         Reply::Refuse => {
             terminal.press(dialog.refuse);
             shows(&mut terminal, dialog.refused)?;
-            undo_unended(&mut after, &created, &by_hand)?;
+            stage.sandbox.wait_for_herma();
+            after.expect("after the answer", &created);
+            // The agent may take a moment to write down what it was told.
+            eventually(|| after.ask(&["undo", "--dry-run"]).is_ok());
+            after.undo_step_and_prompt("new.txt", &by_hand, &by_hand)?;
         }
         Reply::Stop => {
             terminal.press(dialog.allow);
             eventually(is_there);
             terminal.press(dialog.refuse);
             shows(&mut terminal, dialog.refused)?;
-            undo_unended(&mut after, &ran, &by_hand)?;
+            stage.sandbox.wait_for_herma();
+            after.expect("after the answer", &ran);
+            eventually(|| after.ask(&["undo", "--dry-run"]).is_ok());
+            after.undo_step_and_prompt("side.txt", &created, &by_hand)?;
         }
         Reply::Allow => {
             terminal.press(dialog.allow);
@@ -101,20 +107,6 @@ pub fn run(
         }
     }
     Ok(Some(after.problems))
-}
-
-/// Undoes a prompt whose end no hook tells: for all that is known, its last call is under way.
-fn undo_unended(after: &mut Aftermath<'_>, done: &Tree, by_hand: &Tree) -> Result<()> {
-    after.stage.sandbox.wait_for_herma();
-    after.expect("after the answer", done);
-    let step = name_of(&after.step("new.txt")?);
-    let mut without_step = done.clone();
-    without_step.remove(b"new.txt");
-    after.undo(&[&step], &without_step);
-    let own = name_of(&after.ask(&["steps"])?["steps"][0]);
-    after.undo(&[&own], done);
-    after.undo(&["--running"], by_hand);
-    Ok(())
 }
 
 fn shows(terminal: &mut Terminal, text: &str) -> Result<()> {

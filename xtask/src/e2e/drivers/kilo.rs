@@ -30,6 +30,18 @@ impl Driver for Kilo {
         command
     }
 
+    fn go_on(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Option<Command> {
+        let mut command = self.command(sandbox, model, prompt);
+        command.args(["--continue"]);
+        Some(command)
+    }
+
+    fn resume(&self, sandbox: &Sandbox, model: &str, session: &str) -> Option<Command> {
+        let mut command = self.command(sandbox, model, "go on");
+        command.args(["--session", session]);
+        Some(command)
+    }
+
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
         opencode::OpenCode.call(action, workspace)
     }

@@ -25,6 +25,7 @@ use crate::render::undo_report::{
     back_from_redo, move_in_words, report_planned, report_steps_undone, units_in_words,
 };
 use crate::terminal::quote;
+use crate::transcript::refused::end_what_is_over;
 use crate::transcript::{Conversation, Following};
 
 /// The arguments of `herma undo`; its help is where the commands are listed.
@@ -79,6 +80,7 @@ pub(crate) struct RedoArgs {
 
 pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
+    end_what_is_over(env, &project);
     let (ids, paths) = named(env, &project, args)?;
     if !ids.is_empty() || args.choice.is_given() && !args.last_prompt {
         check_chosen(args)?;
