@@ -44,6 +44,8 @@ use herma_records::undo::UndoRecord;
 use herma_store::id::{ObjectId, ProjectId};
 use herma_store::path::RelPath;
 use herma_worktree::receipt::Receipt;
+use herma_worktree::rules::{Rule, Rules};
+use herma_worktree::scan::judge::Judge;
 
 use crate::blame::Blame;
 use crate::can_undo::{self, CanUndo, Command};
@@ -174,6 +176,12 @@ impl Project {
         progress: &dyn Progress,
     ) -> Result<Option<Saved>> {
         self.locked(progress)?.save_since(options, received)
+    }
+
+    /// The first rule that leaves something out of the project's root, for whoever finds nothing saved.
+    pub fn first_rule(&self) -> Result<Option<Rule>> {
+        let rules = Rules::new(&self.settings().excludes);
+        Ok(Judge::new(self.open_root()?, &rules).first_rule())
     }
 
     /// Its checkpoints, the newest first.

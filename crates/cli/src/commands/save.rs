@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use clap::Args;
 use herma_core::types::checkpoint::{Checkpoint, Facts};
-use herma_core::{SaveOptions, Saved};
+use herma_core::{Project, SaveOptions, Saved};
 use herma_settings::Overrides;
 use herma_store::path::escape;
 use herma_view::json::{checkpoint_json, lazy_object, left_out_json, list, object};
 use herma_view::listing::counted_entries;
 use herma_view::{here, listing};
 use herma_worktree::receipt::LeftOut;
+use herma_worktree::rules::{Rule, RulePlace};
 
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::render::losses::warn_of_losses;
@@ -106,6 +107,7 @@ pub(crate) fn cmd_save(env: &CommandEnv, args: &SaveArgs) -> Result<Outcome> {
         },
     })?;
     tell(env, &saved, args.name.as_deref());
+    tell_of_rule(env, &project, &saved)?;
     if saved.is_new && saved.checkpoint.number <= FIRST_ONES {
         tell_of_moved(env, &project, 1);
     }
@@ -145,6 +147,26 @@ fn tell(env: &CommandEnv, saved: &Saved, name: Option<&str>) {
             "If it breaks: `herma undo` undoes the last change, `herma list` shows them all.",
         );
     }
+}
+
+/// Says why there is nothing in the checkpoint, if it is a rule that keeps everything out.
+fn tell_of_rule(env: &CommandEnv, project: &Project, saved: &Saved) -> Result<()> {
+    let summary = &saved.receipt.summary;
+    if env.ui.json || summary.files > 0 || !summary.left_out.keys().any(|why| why.is_rule()) {
+        return Ok(());
+    }
+    let Some(Rule { written, place }) = project.first_rule()? else { return Ok(()) };
+    let rule = escape(written.as_bytes());
+    let again = format!("a line `!{rule}` in `.hermaignore` saves what it leaves out");
+    let (place, instead) = match place {
+        RulePlace::BuiltIn => ("Herma's built-in list", again),
+        RulePlace::InfoExclude => ("`.git/info/exclude`", again),
+        RulePlace::GitIgnore => ("`.gitignore`", again),
+        RulePlace::HermaIgnore => ("`.hermaignore`", "change that line".to_owned()),
+        RulePlace::Setting => ("`checkpoints.exclude`", "`herma config edit` opens it".to_owned()),
+    };
+    env.ui.warning(format_args!("every file here is left out, by `{rule}` in {place}: {instead}."));
+    Ok(())
 }
 
 /// Names what is not in the checkpoint although no rule leaves it out, what is in it and looks like a secret,

@@ -179,6 +179,44 @@ fn what_looks_like_a_secret_is_left_out_and_named_but_never_shown() {
 }
 
 #[test]
+fn a_save_of_nothing_names_the_rule_that_leaves_everything_out() {
+    let env = test_env();
+    let project = env.work_dir("project").files([(".gitignore", "/*\n"), ("a.c", "int a;\n")]);
+    insta::assert_snapshot!(project.run(["save"]).success(), @r"
+    ------- stderr -------
+    Saved checkpoint 1 ([ID]): 0 files.
+    Warning: every file here is left out, by `/*` in `.gitignore`: a line `!/*` in `.hermaignore` saves what it leaves out.
+    ");
+    project.write(".hermaignore", "!/*\n");
+    let saved = project.run(["save"]).success();
+    assert!(saved.error_text().contains("3 files"), "{saved}");
+    assert!(!saved.error_text().contains("left out"), "{saved}");
+
+    let said = |rule: &str, files: &[(&str, &str)]| {
+        let project = env.work_dir(rule);
+        for (name, text) in files {
+            project.write(name, text);
+        }
+        project.run(["save"]).success().error_text().to_owned()
+    };
+    let built_in = said("built-in", &[("node_modules/a.js", "1\n")]);
+    assert!(built_in.contains("by `node_modules` in Herma's built-in list: "), "{built_in}");
+    let own = said("own", &[(".hermaignore", "# mine\n*\n"), ("a", "1\n")]);
+    assert!(own.contains("by `*` in `.hermaignore`: change that line."), "{own}");
+    let excluded = said("info", &[(".git/HEAD", ""), (".git/info/exclude", "/a\n"), ("a", "1\n")]);
+    assert!(excluded.contains("by `/a` in `.git/info/exclude`: "), "{excluded}");
+    // Where nothing is, no rule is to blame.
+    assert!(!said("empty", &[]).contains("left out"));
+
+    project.run(["config", "set", "exclude", "*"]).success();
+    let set = said("setting", &[("a", "1\n")]);
+    assert!(
+        set.contains("by `*` in `checkpoints.exclude`: `herma config edit` opens it."),
+        "{set}"
+    );
+}
+
+#[test]
 fn what_somebody_pinned_or_named_is_not_dropped_by_the_way() {
     let env = test_env();
     let project = env.work_dir("project");

@@ -26,7 +26,7 @@ pub mod scope;
 
 pub use builtin::{DEFAULT_EXCLUDES, DEFAULT_INCLUDES};
 use pattern::{Pattern, parse_setting};
-pub use scope::Scope;
+pub use scope::{Rule, RulePlace, Scope};
 
 use crate::reason::Reason;
 use crate::secrets;

@@ -94,6 +94,11 @@ impl Pattern {
         self
     }
 
+    /// As it is written.
+    pub(crate) fn written(&self) -> String {
+        self.glob.to_string()
+    }
+
     /// Does it take in again what earlier patterns leave out?
     pub(crate) fn is_negative(&self) -> bool {
         self.glob.is_negative()

@@ -4,10 +4,10 @@ use herma_store::path::split;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use herma_fs::Dir;
+use herma_fs::{Dir, FileKind};
 
 use crate::reason::Reason;
-use crate::rules::{Rules, Scope, Tracked, Verdict};
+use crate::rules::{Rule, Rules, Scope, Tracked, Verdict};
 use crate::tracked::LazyTracked;
 
 /// Nothing is promised for what would be deeper than this.
@@ -48,6 +48,18 @@ impl<'r> Judge<'r> {
             },
             Err(reason) => Some(reason),
         }
+    }
+
+    /// The rule that leaves out the first entry of the root that a rule leaves out.
+    pub fn first_rule(&self) -> Option<Rule> {
+        let mut entries = self.root.entries().ok()?;
+        entries.retain(|entry| entry.name.as_bytes() != b".git");
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        let scope = self.scope(b"").ok()?;
+        let around = self.outermost();
+        entries.iter().find_map(|entry| {
+            scope.rule_against(entry.name.as_bytes(), entry.kind == FileKind::Directory, &around)
+        })
     }
 
     /// The rules in force in a directory, or why it is left out.

@@ -87,6 +87,30 @@ impl Rank {
     }
 }
 
+/// A rule somebody may look up and change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// As it is written; of the built-in list, the name it leaves out.
+    pub written: String,
+    /// Where it is.
+    pub place: RulePlace,
+}
+
+/// Where a rule is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RulePlace {
+    /// Nowhere: it is part of Herma.
+    BuiltIn,
+    /// In `.git/info/exclude`.
+    InfoExclude,
+    /// In a `.gitignore`.
+    GitIgnore,
+    /// In a `.hermaignore`.
+    HermaIgnore,
+    /// In the setting `exclude`.
+    Setting,
+}
+
 /// The rule that decides about an entry, and whether it takes it in.
 type Decision = (Rank, bool);
 
@@ -167,6 +191,26 @@ impl<'r> Scope<'r> {
         wishes.any(|(rank, pattern)| {
             rank > around.rank && (around.reason != Reason::Secret || pattern.is_explicit())
         })
+    }
+
+    /// The rule that leaves an entry out of a directory that belongs to the project; `around` is the scope around the root.
+    pub fn rule_against(&self, path: &[u8], is_dir: bool, around: &Self) -> Option<Rule> {
+        let entry = Entry::new(path, is_dir);
+        let matching = |(_, pattern, base): &(Rank, &Pattern, usize)| pattern.matches(entry, *base);
+        let of_git = IgnoreFile::chain(self.git.as_ref(), Layer::Git);
+        let Some((rank, pattern, _)) = self.user_patterns().chain(of_git).find(matching) else {
+            let (rank, is_kept) = self.decision(entry)?;
+            let written = String::from_utf8_lossy(entry.name).into_owned();
+            return (rank.0 == Layer::Builtin && !is_kept)
+                .then_some(Rule { written, place: RulePlace::BuiltIn });
+        };
+        let place = match rank.0 {
+            Layer::Git if rank.1 == 0 && around.git.is_some() => RulePlace::InfoExclude,
+            Layer::Git => RulePlace::GitIgnore,
+            Layer::Herma => RulePlace::HermaIgnore,
+            _ => RulePlace::Setting,
+        };
+        (!pattern.is_negative()).then(|| Rule { written: pattern.written(), place })
     }
 
     fn keep_unless_secret(&self, entry: Entry<'_>) -> Verdict {
