@@ -17,6 +17,7 @@ pub mod targets;
 pub mod texts;
 
 pub use herma_core::fuzzing as core;
+pub use herma_exchange::fuzzing as exchange;
 pub use herma_program::fuzzing as program;
 pub use herma_records::fuzzing as record_doors;
 pub use herma_sessions::fuzzing as sessions;

@@ -114,6 +114,10 @@ pub fn id(text: &str) {
         }
         Ok(Spec::Number(number)) => assert_eq!(text.parse(), Ok(number)),
         Ok(Spec::Before(_)) => assert!(text.ends_with('^')),
+        Ok(Spec::OnLine(of, line)) => {
+            assert!(!matches!(*of, Spec::OnLine(..)));
+            assert!(text.ends_with(&format!("@{line}")));
+        }
         Ok(Spec::Back(_)) => assert!(text.starts_with('@')),
         Ok(Spec::Time { when, .. }) => {
             for seconds in [i64::MIN, -1, 1_800_000_000, i64::MAX] {

@@ -3,7 +3,7 @@
 use herma_agents::Agent;
 
 use crate::{
-    agents, core, program, record_doors, records, sessions, shell, store, store_doors, texts,
+    agents, core, exchange, program, record_doors, records, sessions, shell, store, store_doors, texts,
 };
 
 /// What one input is given to.
@@ -17,6 +17,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("delta", store::delta),
     ("diff", texts::diff),
     ("escapes", |bytes| sessions::escapes(text(bytes))),
+    ("export", exchange::import),
     ("gateway_index", gateway_index),
     ("git_config", store_doors::git_config),
     ("git_index", records::git_index),

@@ -169,6 +169,12 @@ impl CommandEnv {
         Ok(project)
     }
 
+    /// The project, or a line beside it if one is named.
+    pub(crate) fn open_line(&self, line: Option<&str>) -> Result<Project> {
+        let project = self.open_project()?;
+        Ok(line.map_or(Ok(project.clone()), |line| project.line(line))?)
+    }
+
     /// Says so when a purge was interrupted.
     pub(crate) fn warn_of_purge(&self) -> Result<()> {
         if self.engine.interrupted_purge()?.is_some() {
@@ -215,6 +221,17 @@ impl CommandEnv {
         Ok(found)
     }
 
+    /// The checkpoint a person named, of this project or of a line beside it, and the one it is of.
+    pub(crate) fn find_on_lines(
+        &self,
+        project: &Project,
+        text: &str,
+    ) -> Result<(Project, Checkpoint)> {
+        let found = find_on_lines(project, text)?;
+        self.tell_chosen(text, &found.1);
+        Ok(found)
+    }
+
     /// Says which checkpoint a time chose.
     pub(crate) fn tell_chosen(&self, text: &str, chosen: &Checkpoint) {
         let is_name = chosen.names.iter().any(|name| name == text);
@@ -245,6 +262,14 @@ impl CommandEnv {
         paths: &[PathBuf],
     ) -> Result<Vec<RelPath>> {
         paths.iter().map(|path| Ok(project.rel_path(&self.absolute(path))?)).collect()
+    }
+}
+
+/// The same, also of a line beside the project, and the one it is of.
+pub(crate) fn find_on_lines(project: &Project, text: &str) -> Result<(Project, Checkpoint)> {
+    match Spec::parse(text) {
+        Ok(spec @ Spec::OnLine(..)) => Ok(project.find_on_lines(&spec)?),
+        _ => Ok((project.clone(), find(project, text)?)),
     }
 }
 

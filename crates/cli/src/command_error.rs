@@ -12,6 +12,7 @@ use herma_core::restore::{Kept, RestoreError};
 use herma_core::types::address::BadSpec;
 use herma_core::{AuthorshipError, Error, RelPath};
 use herma_diff::DiffError;
+use herma_exchange::ExchangeError;
 use herma_sessions::Error as SessionsError;
 use herma_sessions::resume::ResumeError;
 use herma_settings::file::FileError;
@@ -344,6 +345,27 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::Rewritten { new: id, .. } => {
             new.with_hint(format!("Use the new id: `herma show {id}`"))
         }
+        Error::NoSuchLine { is_unfinished: true, .. } => new
+            .with_hint("Import its file again, or remove it: `herma import --remove NAME`."),
+        Error::NoSuchLine { .. } => {
+            new.with_hint("`herma import --list` shows what was imported into this project.")
+        }
+        Error::RowOfLine { spec, line } => new.with_state("Nothing was changed.").with_hint(format!(
+            "`herma restore {0}@{1}` brings that state here, and `herma undo` undoes that; `herma diff {0}^@{1} {0}@{1}` is what it changed.",
+            escape(spec.as_bytes()),
+            escape(line.as_bytes())
+        )),
+        Error::LineThere { .. } => {
+            new.with_hint("Give it another name with `--name`, or remove the other one: `herma import --remove NAME`.")
+        }
+        Error::FileThere { .. } => new.with_hint("Name another file, or remove that one."),
+        Error::ImportTooLarge { .. } => new.with_hint(
+            "`herma config set checkpoints.max_total_size_mb` gives the store more room; or export fewer checkpoints.",
+        ),
+        Error::Import { source: ExchangeError::Newer { .. }, .. } => {
+            new.with_hint("Install the newest herma and try again.")
+        }
+        Error::Import { .. } => new.with_hint("Export it again, or copy the file again."),
         Error::NoSteps | Error::StepsForgotten(_) => {
             new.with_hint("`herma steps` lists the steps of this project.")
         }

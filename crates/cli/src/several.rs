@@ -39,6 +39,11 @@ impl Several {
         self.ranges.iter().map(|range| *range.end()).max().unwrap_or_default()
     }
 
+    /// Is this one of them?
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.ranges.iter().any(|range| range.contains(&number))
+    }
+
     /// All that are meant.
     pub(crate) fn ids(&self) -> Vec<StepId> {
         self.ranges.iter().cloned().flatten().map(StepId::Number).collect()

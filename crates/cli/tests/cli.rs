@@ -16,6 +16,8 @@ mod cli {
     mod diff;
     mod doctor_agents;
     mod documents;
+    mod exchange;
+    mod exchange_formats;
     mod hook;
     mod install;
     mod install_choice;

@@ -18,6 +18,7 @@ mod faults {
     mod crowd;
     mod disturb;
     mod errors;
+    mod exchange;
     #[cfg(target_os = "linux")]
     mod foreign;
     mod full_disk;

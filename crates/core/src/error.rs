@@ -1,8 +1,9 @@
 //! What can go wrong, as the callers of the engine see it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herma_diff::DiffError;
+use herma_exchange::ExchangeError;
 use herma_fs::Errno;
 use herma_records::checkpoint::address::{BadCheckpointName, BadSpec};
 use herma_records::step::{StepId, StepKind};
@@ -268,6 +269,77 @@ pub enum Error {
         /// What was asked for.
         name: String,
     },
+    /// No line goes by this name.
+    #[error("there is no line `{name}` here{}", known_lines(.known, *.is_unfinished))]
+    NoSuchLine {
+        /// What was asked for.
+        name: String,
+        /// The lines there are.
+        known: Vec<String>,
+        /// Is it one that did not come in whole?
+        is_unfinished: bool,
+    },
+    /// What was asked for is done only to the project's own checkpoints.
+    #[error(
+        "`{spec}@{line}` is a row that was imported: it can be shown, compared and restored, and nothing else"
+    )]
+    RowOfLine {
+        /// The row.
+        spec: String,
+        /// Its line.
+        line: String,
+    },
+    /// A line is only read.
+    #[error("the line `{line}` was imported and is only read")]
+    ReadOnlyLine {
+        /// Its name.
+        line: String,
+    },
+    /// The name of a line is in use.
+    #[error("there is another line `{name}` here")]
+    LineThere {
+        /// The name.
+        name: String,
+    },
+    /// A line cannot be called so.
+    #[error(
+        "`{name}` cannot be the name of a line: it is letters, digits, `-`, `_` and `.`, and begins with a letter or digit"
+    )]
+    BadLineName {
+        /// The name.
+        name: String,
+    },
+    /// A file cannot be written or read under this name.
+    #[error("{} cannot be used: it is no ordinary file, or its name is no text", path.display())]
+    BadExportName {
+        /// The name.
+        path: PathBuf,
+    },
+    /// The file that was to be written is there.
+    #[error("{} is there already", path.display())]
+    FileThere {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What was to come in would leave too little room for the checkpoints made here.
+    #[error("it has {bytes} bytes, more than half of the {limit} that the store may have")]
+    ImportTooLarge {
+        /// How many bytes it has.
+        bytes: u64,
+        /// How many the store may have.
+        limit: u64,
+    },
+    /// A file cannot be taken in.
+    #[error("{} cannot be imported: {source}", path.display())]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: ExchangeError,
+    },
+    /// An export could not be written, or read.
+    #[error(transparent)]
+    Exchange(ExchangeError),
     /// It cannot be said who wrote a file.
     #[error(transparent)]
     Authorship(#[from] AuthorshipError),
@@ -294,6 +366,15 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// A file that cannot be taken in, if it is the file that is to blame.
+    pub(crate) fn of_import(path: &Path, error: ExchangeError) -> Self {
+        if error.is_of_file() {
+            Self::Import { path: path.to_owned(), source: error }
+        } else {
+            error.into()
+        }
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -302,6 +383,7 @@ impl Error {
             | Self::NotFound { .. }
             | Self::Rewritten { .. }
             | Self::NoSuchArchive { .. }
+            | Self::NoSuchLine { .. }
             | Self::NoSuchStep(_)
             | Self::NoSteps
             | Self::NotInCheckpoint { .. }
@@ -317,6 +399,13 @@ impl Error {
             | Self::BadPath { .. }
             | Self::PathOutside { .. }
             | Self::PathUnknown { .. }
+            | Self::RowOfLine { .. }
+            | Self::ReadOnlyLine { .. }
+            | Self::LineThere { .. }
+            | Self::BadLineName { .. }
+            | Self::BadExportName { .. }
+            | Self::FileThere { .. }
+            | Self::Import { .. }
             | Self::PurgeOfAll => ErrorKind::Usage,
             Self::RefsLost { .. } => ErrorKind::Damaged,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
@@ -399,6 +488,26 @@ pub(crate) fn store_kind(error: &StoreError) -> ErrorKind {
         | StoreError::Damaged { .. }
         | StoreError::DamagedFile { .. } => ErrorKind::Damaged,
         _ => ErrorKind::Failed,
+    }
+}
+
+impl From<ExchangeError> for Error {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::Cancelled => Self::Scan(ScanError::Cancelled),
+            ExchangeError::Store(e) => e.into(),
+            ExchangeError::Object(e) => e.into(),
+            ExchangeError::Fs(e) => e.into(),
+            other => Self::Exchange(other),
+        }
+    }
+}
+
+fn known_lines(known: &[String], is_unfinished: bool) -> String {
+    match known {
+        _ if is_unfinished => ": its import was interrupted".to_owned(),
+        [] => String::new(),
+        known => format!(": those here are {}", known.join(", ")),
     }
 }
 

@@ -35,6 +35,7 @@
 //! * [`restore`]: plan → prove → apply → verify, with the journal
 //! * [`undo`]: back and forth along the states there were; single steps undone, keeping what came after
 //! * [`steps`]: what agents did, one tool call at a time, and what it did beside the checkpoints
+//! * `lines`: rows for another machine, and those that came from one
 //! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
 //! * [`can_undo`]: could a command be undone? asked before it runs
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
@@ -50,6 +51,7 @@ pub mod error;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/core.rs"]
 pub mod fuzzing;
+mod lines;
 pub mod project;
 mod projects;
 pub mod purge;
@@ -77,6 +79,10 @@ pub use types::settings::Settings;
 
 pub use crate::blame::{Blame, BlameLine, LineOrigin, SavedIn};
 pub use crate::error::AuthorshipError;
+pub use crate::lines::Line;
+pub use crate::lines::export::Exported;
+pub use crate::lines::files::{SavedEntry, SavedFiles};
+pub use crate::lines::import::ImportedLine;
 pub use crate::projects::adopt::Adopted;
 pub use crate::projects::import_legacy::{ImportOptions, Imported};
 pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};

@@ -4,6 +4,7 @@
 //! * [`identity`]: where a project is, and when it was last touched
 //! * [`step`]: what agents did
 //! * [`journal`]: a restore in progress; [`undo`]: where undo and redo stand
+//! * [`line`]: rows that came in from elsewhere
 //! * [`order`]: which checkpoints are older than their numbers say
 //! * [`purge`]: what a purge is about to do, and which ids became which
 //! * [`timeline`]: what follows from checkpoints and steps: the states in their order, and who led from one to the next
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod fuzzing;
 pub mod identity;
 pub mod journal;
+pub mod line;
 pub mod order;
 pub mod purge;
 pub mod step;

@@ -94,6 +94,8 @@ pub fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
     object! {
         id: checkpoint.id.to_hex(),
         number: checkpoint.number,
+        #[serde(flatten)]
+        line: checkpoint.line.clone().map(|line| object! { line }),
         tree: checkpoint.tree.to_hex(),
         seconds: checkpoint.time.seconds,
         time: time::rfc3339(checkpoint.time),

@@ -38,7 +38,7 @@ pub fn short_id(id: ObjectId, digits: usize) -> String {
 
 /// `checkpoint 3 (7f2c1ab)`, for sentences.
 pub fn in_words(checkpoint: &Checkpoint) -> String {
-    format!("checkpoint {} ({})", checkpoint.number, short_id(checkpoint.id, MIN_DIGITS))
+    format!("checkpoint {} ({})", address(checkpoint), short_id(checkpoint.id, MIN_DIGITS))
 }
 
 /// `3 files, +10/-2`.
@@ -262,6 +262,14 @@ pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
+/// How a person names a checkpoint: by its number, and its line if it is none of the project's own.
+pub fn address(checkpoint: &Checkpoint) -> String {
+    match &checkpoint.line {
+        Some(line) => format!("{}@{line}", checkpoint.number),
+        None => checkpoint.number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use herma_core::types::checkpoint::Facts;
@@ -332,6 +340,7 @@ mod tests {
             names: Vec::new(),
             pinned: false,
             purged: Vec::new(),
+            line: None,
         };
         let all = [one(6, Origin::Saved, "mine"), one(7, Origin::Hermes, "")];
         for (origin, stored, told) in [

@@ -43,6 +43,12 @@ pub fn rfc3339(time: Timestamp) -> Option<String> {
     Some(moment.to_string())
 }
 
+/// The moment as mail has it, in UTC.
+pub fn rfc2822(time: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_second(time.seconds).unwrap_or_default();
+    jiff::fmt::rfc2822::to_string(&moment.to_zoned(jiff::tz::TimeZone::UTC)).unwrap_or_default()
+}
+
 /// The day of a moment, for a heading: `Today`, `Yesterday`, `Tuesday, 17 November`, with the year if it is another one.
 pub fn day(seconds: i64, now: Timestamp) -> String {
     let date = |seconds| Some(zoned(seconds)?.date());

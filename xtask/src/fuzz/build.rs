@@ -22,8 +22,9 @@ const COVERAGE: [&str; 5] = [
 const DOORS: &str = "--cfg=fuzzing";
 
 /// The packages that have doors, and those the doors are called from.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     "herma-core",
+    "herma-exchange",
     "herma-fs",
     "herma-fuzz",
     "herma-agents",

@@ -33,6 +33,9 @@ pub(crate) struct BlameArgs {
     /// Only these lines: 5, 5-10, or 5,+3 (three lines from 5 on)
     #[arg(short = 'L', long = "lines", value_name = "LINES", value_parser = parse_lines)]
     lines: Option<Lines>,
+    /// What an imported line says of it
+    #[arg(long, value_name = "NAME")]
+    line: Option<String>,
 }
 
 /// Some lines of a file, counted from 1.
@@ -53,7 +56,7 @@ fn parse_lines(text: &str) -> std::result::Result<Lines, String> {
 }
 
 pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
-    let project = env.open_project()?;
+    let project = env.open_line(args.line.as_deref())?;
     let path = project.rel_path(&env.absolute(&args.file))?;
     let blame = env.ui.during(|progress| project.blame(&path, progress));
     let mut blame = blame.map_err(|error| no_such_file(&project, &path, error))?;

@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use herma_settings::{Overrides, Problem};
 
 use super::{
-    about, agents, blame, checkpoints, config, diff, drop, going_back, history, list, mark, resume,
-    save, sessions, show, steps,
+    about, agents, blame, checkpoints, config, diff, drop, exchange, going_back, history, list,
+    mark, resume, save, sessions, show, steps,
 };
 use crate::options::GlobalArgs;
 
@@ -14,7 +14,7 @@ use crate::options::GlobalArgs;
 /// Saves the project before files change, shows what changed, and brings any state back.
 ///
 /// A CHECKPOINT is a number from `herma list`, which never changes; `13^`, the one before it; a name; a time (`1h`,
-/// `15:30`, `yesterday 18:00`, `2026-11-02`); the beginning of an id, or `id:1234`; or `@-2` (two before the newest).
+/// `15:30`, `yesterday 18:00`, `2026-11-02`); the beginning of an id, or `id:1234`; or `@-2` (two before the newest). `13@laptop` is row 13 of an imported line.
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
@@ -67,6 +67,9 @@ pub(crate) enum Command {
     Unpin(mark::PinArgs),
     Drop(drop::DropArgs),
     Purge(going_back::purge::PurgeArgs),
+    Export(exchange::export::ExportArgs),
+    Import(exchange::import::ImportArgs),
+    Report(exchange::report::ReportArgs),
     CanUndo(agents::can_undo::CanUndoArgs),
     Classify(agents::classify::ClassifyArgs),
     Slash(agents::slash::SlashArgs),

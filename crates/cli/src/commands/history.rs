@@ -39,10 +39,13 @@ pub(crate) struct HistoryArgs {
     /// bytes (each empty if there is none), the path then
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
+    /// What an imported line says of it
+    #[arg(long, value_name = "NAME")]
+    line: Option<String>,
 }
 
 pub(crate) fn cmd_history(env: &CommandEnv, args: &HistoryArgs) -> Result<Outcome> {
-    let project = env.open_project()?;
+    let project = env.open_line(args.line.as_deref())?;
     let path = project.rel_path(&env.absolute(&args.file))?;
     let history = env.ui.during(|progress| project.history(&path, progress));
     if matches!(

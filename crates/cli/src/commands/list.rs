@@ -35,10 +35,13 @@ pub(crate) struct ListArgs {
     /// joined by commas, the whole reason
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
+    /// What an imported line says of it
+    #[arg(long, value_name = "NAME")]
+    line: Option<String>,
 }
 
 pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
-    let project = env.open_project()?;
+    let project = env.open_line(args.line.as_deref())?;
     env.warn_of_purge()?;
     let most = args.limit.unwrap_or(usize::MAX);
     let rows = if args.null { None } else { Some(look(env, &project, args)?) };
@@ -119,7 +122,9 @@ pub(crate) fn rows_and_now(
 ) -> Result<(Rows, Option<Now>)> {
     // What is not saved is of now, and nobody's yet.
     let is_meant = choice.until.is_none() && choice.agent.is_none() && choice.session.is_none();
-    let is_seen = is_meant && !env.ui.json && project.root().is_dir();
+    // A line is from elsewhere: what is here is no part of it.
+    let is_here = project.line_name().is_none() && project.root().is_dir();
+    let is_seen = is_meant && !env.ui.json && is_here;
     let rows =
         env.ui.during(|progress| project.rows(choice, most, is_seen.then_some(progress as _)))?;
     let Some(changes) = rows.unsaved.clone() else { return Ok((rows, None)) };

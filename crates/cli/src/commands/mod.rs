@@ -11,6 +11,7 @@ pub(crate) mod config;
 pub(crate) mod diff;
 pub(crate) mod dispatch;
 pub(crate) mod drop;
+pub(crate) mod exchange;
 pub(crate) mod going_back;
 pub(crate) mod history;
 pub(crate) mod list;

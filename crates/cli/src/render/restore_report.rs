@@ -118,8 +118,11 @@ fn overwritten(
     let rows = env.ui.during(|progress| {
         project.rows(&choice, usize::MAX, (!is_done).then_some(progress as _))
     })?;
-    let is_later =
-        |row: &&Row| row.checkpoint.as_ref().is_some_and(|c| c.place > plan.target.place);
+    // Its place on a line says nothing about what was done here.
+    let is_foreign = plan.target.line.is_some();
+    let is_later = |row: &&Row| {
+        row.checkpoint.as_ref().is_some_and(|c| is_foreign || c.place > plan.target.place)
+    };
     let by_hand = rows.rows.iter().filter(|row| is_by_hand(row) && row.undone == 0);
     let changes = by_hand.filter(is_later).map(|row| &row.changes).chain(&rows.unsaved);
     let edited: BTreeSet<&RelPath> = changes.flat_map(|changes| changes.files.keys()).collect();

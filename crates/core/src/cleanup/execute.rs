@@ -237,6 +237,13 @@ fn empty_but(dir: &Dir, kept: &[&[u8]]) -> Result<()> {
     Ok(())
 }
 
+/// Drops all that is known of a line. The caller holds its lock.
+pub(crate) fn remove_all(store: &OpenStore, project: &ProjectId) -> Result<()> {
+    let history = History::load(store, project)?;
+    cut(store, &history, &history.entries.iter().map(|entry| entry.number).collect())?;
+    forget(store, project)
+}
+
 impl Operation<'_> {
     pub(crate) fn drop_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
         let history = self.load_history()?;

@@ -17,6 +17,7 @@ use super::plan::larger;
 use super::presence;
 use super::presence::Presence;
 use crate::engine::Engine;
+use crate::engine::beside::is_line;
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::open::{OpenStore, own_state, project_ids};
 use crate::error::Result;
@@ -86,6 +87,8 @@ pub struct CheckpointFacts {
     pub named: bool,
     /// Does an interrupted restore or the next undo need it?
     pub in_use: bool,
+    /// Did it come in with a line?
+    pub imported: bool,
     /// Did a user's prompt begin or end in this state?
     pub at_prompt: bool,
     /// Can it be read: its commit, its top directory and its receipt? Not everything below is looked at.
@@ -95,7 +98,9 @@ pub struct CheckpointFacts {
 impl CheckpointFacts {
     /// Why it stays because somebody wants or needs it.
     pub fn protection(&self) -> Option<Protection> {
-        if self.pinned {
+        if self.imported {
+            Some(Protection::Imported)
+        } else if self.pinned {
             Some(Protection::Pinned)
         } else if self.named {
             Some(Protection::Named)
@@ -163,6 +168,7 @@ pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
     let history = History::load(store, &id)?;
     let labels = Labels::load(store, &id)?;
     let in_use = in_use(store, &id)?;
+    let imported = is_line(&store.dirs, &id)?;
     let identity = store.identity(&id);
     let workdir = identity.workdir();
     let presence = presence::presence(workdir.as_deref(), &identity.places());
@@ -184,6 +190,7 @@ pub(crate) fn project_facts(store: &OpenStore, id: ProjectId) -> Result<ProjectF
             pinned: labels.is_pinned(entry.number),
             named: labels.names_of(&entry.id).next().is_some(),
             in_use: in_use.contains(&entry.id),
+            imported,
             at_prompt: false,
             readable: commit.is_some_and(|commit| is_readable(&store.objects, commit.tree, extra)),
         }

@@ -27,6 +27,9 @@ pub enum Protection {
     /// A person pinned it.
     #[error("pinned")]
     Pinned,
+    /// It came in with a line, which goes only when somebody removes it.
+    #[error("imported")]
+    Imported,
 }
 
 /// Something a person should know about a plan.

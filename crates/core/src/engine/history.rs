@@ -176,6 +176,9 @@ impl History {
                 let index = count.checked_sub(back.saturating_add(1));
                 index.ok_or(Error::TooFarBack { back: *back, count })
             }
+            Spec::OnLine(of, line) => {
+                Err(Error::RowOfLine { spec: text_of(of), line: line.clone() })
+            }
             Spec::Id(prefix) => self.find_id(prefix, store),
             Spec::Name(name) => self.find_name(name, store),
             Spec::Time { when, text } => self.find_time(when, text, store, now),
@@ -348,6 +351,18 @@ fn broken_ref(name: String) -> DamagedCheckpoint {
     DamagedCheckpoint { name, number: None, what: "it does not hold an object id".to_owned() }
 }
 
+/// An address of a row, as it is written.
+pub(crate) fn text_of(spec: &Spec) -> String {
+    match spec {
+        Spec::Number(number) => number.to_string(),
+        Spec::Before(number) => format!("{number}^"),
+        Spec::Back(0) => "@".to_owned(),
+        Spec::Back(back) => format!("@-{back}"),
+        Spec::Id(text) | Spec::Name(text) | Spec::Time { text, .. } => text.clone(),
+        Spec::OnLine(of, line) => format!("{}@{line}", text_of(of)),
+    }
+}
+
 /// What makes a rewritten copy the same checkpoint: its tree and its subject, which is all that Hermes
 /// copies of a message.
 fn likeness(commit: &Commit) -> (ObjectId, BString) {
@@ -443,5 +458,6 @@ fn read(store: &OpenStore, entry: &Entry, labels: &Labels) -> Result<Checkpoint>
         names: labels.names_of(&entry.id).map(str::to_owned).collect(),
         pinned: labels.is_pinned(entry.number),
         purged: message.purged,
+        line: None,
     })
 }

@@ -3,6 +3,7 @@
 //! An [`Engine`] knows where the store is and how to behave; a [`Project`] is one directory in it. Each
 //! operation opens the store, takes the locks it needs, does its work and lets go.
 
+pub(crate) mod beside;
 pub(crate) mod history;
 pub(crate) mod lock;
 pub(crate) mod open;
@@ -134,6 +135,8 @@ pub struct Project {
     pub(crate) engine: Engine,
     pub(crate) root: PathBuf,
     pub(crate) id: ProjectId,
+    /// The line that is meant, if it is not the project itself; then `id` is that of the line, and nothing is written.
+    pub(crate) line: Option<String>,
 }
 
 impl Engine {
@@ -187,13 +190,14 @@ impl Engine {
             checked => checked?,
         }
         let id = ProjectId::of(&root);
-        Ok(Project { engine: self.clone(), root, id })
+        Ok(Project { engine: self.clone(), root, id, line: None })
     }
 
     /// The project that was at `root`, a path [`Project::root`] answered, though its directory may be gone
     /// by now: what is remembered of it can be read, and its open steps can be ended.
     pub fn former_project(&self, root: &Path) -> Project {
-        Project { engine: self.clone(), root: root.to_owned(), id: ProjectId::of(root) }
+        let id = ProjectId::of(root);
+        Project { engine: self.clone(), root: root.to_owned(), id, line: None }
     }
 }
 

@@ -24,7 +24,7 @@ use herma_worktree::stat_cache::StatCache;
 
 use super::Engine;
 use crate::directory::Place;
-use crate::engine::history::History;
+use crate::engine::history::{History, text_of};
 use crate::engine::lock::lock_project;
 use crate::error::{Error, Result};
 
@@ -279,6 +279,14 @@ impl Operation<'_> {
     }
 
     pub(crate) fn find(&self, spec: &Spec) -> Result<Checkpoint> {
+        let found = self.find_own(spec)?;
+        Ok(Checkpoint { line: self.line.clone(), ..found })
+    }
+
+    fn find_own(&self, spec: &Spec) -> Result<Checkpoint> {
+        if let Spec::OnLine(of, line) = spec {
+            return Err(Error::RowOfLine { spec: text_of(of), line: line.clone() });
+        }
         self.finish_purge()?;
         let history = self.load_history()?;
         if history.entries.is_empty() {
@@ -316,14 +324,18 @@ impl Operation<'_> {
         history: &History,
         checkpoint: &Checkpoint,
     ) -> Result<Checkpoint> {
-        if history.contains(&checkpoint.id) {
+        if checkpoint.line.is_none() && history.contains(&checkpoint.id) {
             return Ok(checkpoint.clone());
         }
         let rewritten = self.store.rewritten(&self.id)?;
         let now = rewritten.get(&checkpoint.id);
         let index = now.and_then(|now| history.entries.iter().position(|e| e.id == *now));
-        let index = index.ok_or_else(|| Error::NotFound { spec: checkpoint.id.to_hex() })?;
-        history.checkpoint(index, &self.store)
+        if let Some(index) = index {
+            return history.checkpoint(index, &self.store);
+        }
+        let on_line =
+            checkpoint.line.as_ref().map(|_| self.on_lines(&checkpoint.id)).transpose()?;
+        on_line.flatten().ok_or_else(|| Error::NotFound { spec: checkpoint.id.to_hex() })
     }
 
     /// What to say of an id that a checkpoint had before something was purged from it.

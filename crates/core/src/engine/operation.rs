@@ -50,6 +50,9 @@ impl Project {
 
     /// To write objects. The store is made if there is none.
     pub(crate) fn writing<'p>(&'p self, progress: &'p dyn Progress) -> Result<Operation<'p>> {
+        if let Some(line) = &self.line {
+            return Err(Error::ReadOnlyLine { line: line.clone() });
+        }
         Ok(self.operation(self.engine.open_for_writing()?, progress))
     }
 

@@ -11,6 +11,7 @@ use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
 use crate::directory::Place;
+use crate::engine::beside::{self, is_line};
 use crate::engine::history::{Entry, History, Labels};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state, project_ids};
@@ -33,7 +34,10 @@ impl Engine {
     /// Every project the store has heard of.
     pub fn projects(&self) -> Result<Vec<KnownProject>> {
         let Some(store) = self.open_for_reading()? else { return Ok(Vec::new()) };
-        project_ids(&store)?.into_iter().map(|id| known(&store, id)).collect()
+        let mut ids = project_ids(&store)?;
+        // What came in from elsewhere is beside a project, and none itself.
+        ids.retain(|id| !matches!(is_line(&store.dirs, id), Ok(true)));
+        ids.into_iter().map(|id| known(&store, id)).collect()
     }
 }
 
@@ -113,6 +117,7 @@ impl Operation<'_> {
             now.entries.iter().find(|entry| entry.id == theirs.id).map(|entry| entry.number)
         };
         self.carry_steps(&from.id, &place_of, &number_of)?;
+        beside::follow(&self.store, &from.id, &self.id)?;
         // ORDER: the old project goes when nothing is left that only it has.
         forget(&self.store, &from.id)?;
         let taken = now.entries.iter().filter(|now| fresh.iter().any(|entry| entry.id == now.id));

@@ -8,6 +8,7 @@ use herma_store::gc::trash;
 use crate::cleanup::Presence;
 use crate::cleanup::bytes::holdings::{Lengths, ProjectCost, costs as costs_of};
 use crate::cleanup::due::CleaningRecord;
+use crate::engine::beside::name_of_line;
 use crate::engine::{Engine, Progress, Stage};
 use crate::error::Result;
 use crate::projects::legacy::{LegacyArchive, PreV2Project};
@@ -60,6 +61,8 @@ pub struct ProjectStatus {
     pub id: ProjectId,
     /// Where it is, if that is known.
     pub workdir: Option<PathBuf>,
+    /// What it is called, if it came in from elsewhere and is no project here.
+    pub line: Option<String>,
     /// Is it still there?
     pub presence: Presence,
     /// When it was first saved, in seconds since 1970.
@@ -99,6 +102,7 @@ impl Engine {
             found.push(ProjectStatus {
                 id: project.id.clone(),
                 workdir: project.workdir.clone(),
+                line: name_of_line(&store, &project.id)?,
                 presence: project.presence.clone(),
                 created_at: identity.created_at(),
                 last_touch: project.last_touch,

@@ -41,16 +41,16 @@ impl Operation<'_> {
         project: &ProjectId,
         request: &PurgeRequest,
         contents: &BTreeSet<ObjectId>,
-    ) -> Selection<'_> {
-        let is_own = *project == self.id;
+    ) -> Result<Selection<'_>> {
+        let is_own = self.with_lines()?.contains(project);
         let wanted = match request.copies {
             Copies::Stay => BTreeSet::new(),
             Copies::GoFromProject | Copies::GoFromEverywhere => contents.clone(),
         };
-        Selection {
+        Ok(Selection {
             paths: if is_own { request.paths.clone() } else { Vec::new() },
             contents: Contents::new(&self.store.objects, wanted),
-        }
+        })
     }
 
     /// Refuses while a restore is half way: its journal names checkpoints.
@@ -94,7 +94,7 @@ impl Operation<'_> {
     /// Makes the checkpoints again that hold what is to go, and moves their refs.
     fn rewrite(&self, request: &PurgeRequest) -> Result<Purged> {
         let store = &self.store;
-        let mut projects = BTreeSet::from([self.id.clone()]);
+        let mut projects = self.with_lines()?;
         if request.copies == Copies::GoFromEverywhere {
             projects.extend(project_ids(store)?);
         }
@@ -113,7 +113,7 @@ impl Operation<'_> {
         let writer = PackWriter::new(&store.dirs, &store.objects)?;
         let mut changes = Vec::new();
         for project in &concerned {
-            let selection = self.selection(project, request, &contents);
+            let selection = self.selection(project, request, &contents)?;
             changes.push(Change::of(store, project, &writer, selection)?);
         }
         // ORDER: everything that refs will name is durable first, and history ends where it did.

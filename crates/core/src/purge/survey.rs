@@ -23,7 +23,8 @@ use crate::purge::{Copies, CopyFound, PathFound, PurgePlan, PurgeRequest};
 /// A look through the checkpoints of all projects.
 struct Survey<'a> {
     store: &'a OpenStore,
-    own: &'a ProjectId,
+    /// The project and its lines.
+    own: BTreeSet<ProjectId>,
     /// The paths that were asked for, sorted.
     paths: Vec<RelPath>,
     copies: Copies,
@@ -52,7 +53,7 @@ impl Operation<'_> {
         paths.dedup();
         let mut survey = Survey {
             store: &self.store,
-            own: &self.id,
+            own: self.with_lines()?,
             paths,
             copies: request.copies,
             contents: BTreeSet::new(),
@@ -80,29 +81,8 @@ impl Survey<'_> {
         let mut of_path: BTreeMap<&RelPath, (usize, BTreeSet<ObjectId>)> =
             paths.iter().map(|path| (path, Default::default())).collect();
         let mut known: BTreeMap<ObjectId, Vec<Place>> = BTreeMap::new();
-        for seen in self.readable(self.own)? {
-            let places = match known.entry(seen.tree) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(free) => {
-                    let found =
-                        at_paths(&self.store.objects, seen.tree, &paths).map_err(Error::from);
-                    match self.unless_damaged(self.own, seen.number, found)? {
-                        Some(found) => free.insert(found),
-                        None => continue,
-                    }
-                }
-            };
-            if places.is_empty() {
-                continue;
-            }
-            self.going.insert((self.own.clone(), seen.number));
-            self.contents.extend(places.iter().filter_map(Place::content));
-            for (path, (checkpoints, ids)) in &mut of_path {
-                let mut below =
-                    places.iter().filter(|place| place.path.starts_with(path)).peekable();
-                *checkpoints += usize::from(below.peek().is_some());
-                ids.extend(below.map(|place| place.id));
-            }
+        for project in self.own.clone() {
+            self.at_paths_of(&project, &paths, &mut known, &mut of_path)?;
         }
         let found = of_path.into_iter().map(|(path, (checkpoints, ids))| PathFound {
             path: path.clone(),
@@ -113,6 +93,41 @@ impl Survey<'_> {
         Ok(())
     }
 
+    /// The same in the project, or in one line of it.
+    fn at_paths_of(
+        &mut self,
+        project: &ProjectId,
+        paths: &[RelPath],
+        known: &mut BTreeMap<ObjectId, Vec<Place>>,
+        of_path: &mut BTreeMap<&RelPath, (usize, BTreeSet<ObjectId>)>,
+    ) -> Result<()> {
+        for seen in self.readable(project)? {
+            let places = match known.entry(seen.tree) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(free) => {
+                    let found =
+                        at_paths(&self.store.objects, seen.tree, paths).map_err(Error::from);
+                    match self.unless_damaged(project, seen.number, found)? {
+                        Some(found) => free.insert(found),
+                        None => continue,
+                    }
+                }
+            };
+            if places.is_empty() {
+                continue;
+            }
+            self.going.insert((project.clone(), seen.number));
+            self.contents.extend(places.iter().filter_map(Place::content));
+            for (path, (checkpoints, ids)) in of_path.iter_mut() {
+                let mut below =
+                    places.iter().filter(|place| place.path.starts_with(path)).peekable();
+                *checkpoints += usize::from(below.peek().is_some());
+                ids.extend(below.map(|place| place.id));
+            }
+        }
+        Ok(())
+    }
+
     /// Where else the contents are.
     fn copies(&mut self) -> Result<()> {
         if self.contents.is_empty() {
@@ -120,7 +135,7 @@ impl Survey<'_> {
         }
         let mut search = Contents::new(&self.store.objects, self.contents.clone());
         for project in project_ids(self.store)? {
-            let is_own = project == *self.own;
+            let is_own = self.own.contains(&project);
             let least = if is_own { Copies::GoFromProject } else { Copies::GoFromEverywhere };
             let goes = self.copies >= least;
             let mut found: BTreeMap<RelPath, usize> = BTreeMap::new();

@@ -56,7 +56,12 @@ impl Operation<'_> {
         let history = self.load_history()?;
         let all = history.readable(&self.store)?;
         let target = all.into_iter().find(|c| c.id == journal.target);
-        let target = target.ok_or(Error::NotFound { spec: journal.target.to_hex() })?;
+        let target = match target {
+            Some(target) => target,
+            None => self
+                .on_lines(&journal.target)?
+                .ok_or(Error::NotFound { spec: journal.target.to_hex() })?,
+        };
         let options = journal.options.clone();
         let task = Task::Finish(journal);
         self.restore_locked(&target, &options, &task)

@@ -224,6 +224,7 @@ impl Operation<'_> {
             names: Vec::new(),
             pinned: false,
             purged: Vec::new(),
+            line: None,
         };
         let due = due.unwrap_or_default();
         Ok(Saved { is_new: true, notes, due, ..Saved::known(checkpoint) })

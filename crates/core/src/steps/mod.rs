@@ -11,7 +11,7 @@
 pub(crate) mod calls;
 pub(crate) mod choose;
 pub(crate) mod list;
-mod numbering;
+pub(crate) mod numbering;
 pub(crate) mod passed_over;
 pub(crate) mod recording;
 mod share;

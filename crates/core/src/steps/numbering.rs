@@ -19,17 +19,17 @@ use crate::engine::operation::Operation;
 use crate::error::Result;
 
 /// Beside the steps of a project: all of them have the numbers they get.
-const DONE: &str = "steps-numbered";
+pub(crate) const MARK: &str = "steps-numbered";
 
 impl Operation<'_> {
     /// Gives the steps of this project their numbers, if that was not done yet.
     pub(crate) fn number_old_steps(&self) -> Result<()> {
         let Some(state) = own_state(&self.store, &self.id)? else { return Ok(()) };
-        if state.stat_opt(DONE)?.is_some() {
+        if state.stat_opt(MARK)?.is_some() {
             return Ok(());
         }
         self.number_steps()?;
-        Ok(write_file(self.store.tmp()?, &state, DONE, b"", Durability::Ordered)?)
+        Ok(write_file(self.store.tmp()?, &state, MARK, b"", Durability::Ordered)?)
     }
 
     /// Gives those steps a number that ought to have one.

@@ -58,6 +58,10 @@ impl Operation<'_> {
         checkpoint: &Checkpoint,
         paths: &[RelPath],
     ) -> Result<Vec<OutsideOfStep>> {
+        // Its place says nothing about what was done here.
+        if checkpoint.line.is_some() {
+            return Ok(Vec::new());
+        }
         let steps = self.all_steps()?;
         let later = steps.iter().filter(|step| step.before.place >= checkpoint.place);
         Ok(later.filter_map(|step| OutsideOfStep::of(step, paths)).collect())

@@ -468,7 +468,10 @@ fn kind_of(journal: &Journal) -> StepKind {
 
 /// How a move is told of in the list of checkpoints.
 fn went(journal: &Journal, log: &StepLog, target: &Checkpoint) -> String {
-    let number = target.number;
+    let number = match &target.line {
+        Some(line) => format!("{}@{line}", target.number),
+        None => target.number.to_string(),
+    };
     let id_of = |handle| log.step(handle).ok().flatten().map(|step| step.id());
     if let Some(told) = journal.undid.as_ref().and_then(|undid| undid.in_words(&id_of)) {
         return told;
@@ -490,6 +493,9 @@ fn went(journal: &Journal, log: &StepLog, target: &Checkpoint) -> String {
 /// place of the newest one before the move.
 fn is_made_to_go_there(log: &StepLog, target: &Checkpoint, newest: i64) -> Result<bool> {
     let led_there = |step: &Step| step.number == Some(target.number);
+    if target.line.is_some() {
+        return Ok(false);
+    }
     let is_new = target.origin == Origin::Merged && target.place == newest;
     Ok(is_new && log.newest(led_there)?.is_none())
 }

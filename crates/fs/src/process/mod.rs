@@ -14,6 +14,7 @@
 pub mod background;
 pub mod foreground;
 pub mod interactive;
+pub mod quiet;
 pub mod stdin;
 
 use std::ffi::OsString;

@@ -8,6 +8,7 @@
 //! | `1h`, `2 days ago`, `15:30`, `noon`, `yesterday 18:00`, `2026-11-02`, `2026-11-02 15:30` | the state the project was in then |
 //! | `7f2c`, `id:1234` | the beginning of its id, at least four digits; with `id:` also where there is no letter among them |
 //! | `@`, `@-2` | the newest, or so many before it |
+//! | `13@laptop`, `13^@laptop`, `@-2@laptop`, `@@laptop` | any of these, of the line that was imported under this name |
 //!
 //! They are read in this order, and what reads as a number, an id or a time cannot be given as a name any more. Reading asks
 //! neither the store nor the clock: [`When`] says what was meant until somebody knows what time it is.
@@ -31,6 +32,8 @@ pub enum Spec {
     Id(String),
     /// A name given with `herma name`.
     Name(String),
+    /// `13@laptop`: of the line with this name.
+    OnLine(Box<Self>, String),
     /// `1h`, `15:30`: what the project was then. The text may still be an older name, or the beginning of an id.
     Time {
         /// When.
@@ -74,6 +77,14 @@ impl Spec {
         }
         if text.starts_with('-') {
             return Err(BadSpec::Dash(herma_store::path::escape(text.as_bytes())));
+        }
+        // Nothing else has the character behind its beginning.
+        if let Some((of, line)) = text.rsplit_once('@').filter(|(of, _)| !of.is_empty()) {
+            return match Self::parse(of)? {
+                Self::OnLine(..) => Err(malformed()),
+                _ if !is_line_name(line) => Err(malformed()),
+                of => Ok(Self::OnLine(Box::new(of), line.to_owned())),
+            };
         }
         if let Some(id) = text.strip_prefix("id:") {
             return parse_id(id).map(Self::Id).ok_or_else(malformed);
@@ -304,6 +315,11 @@ pub fn parse_range(text: &str) -> Option<std::ops::RangeInclusive<u64>> {
     (first <= last).then_some(first..=last)
 }
 
+/// Can a line be called so? As a checkpoint's name, but without a slash.
+pub fn is_line_name(name: &str) -> bool {
+    check_name_form(name).is_ok() && !name.contains('/')
+}
+
 /// Could some checkpoint have been given this name?
 pub fn check_name_form(name: &str) -> Result<(), BadCheckpointName> {
     if name.is_empty() || name.len() > 100 {
@@ -336,6 +352,7 @@ mod tests {
     fn every_way_to_name_a_checkpoint() {
         let id = |id: &str| Spec::Id(id.to_owned());
         let name = |name: &str| Spec::Name(name.to_owned());
+        let on_line = |of| Spec::OnLine(Box::new(of), "laptop".to_owned());
         for (text, expected) in [
             ("3", Spec::Number(3)),
             ("123456", Spec::Number(123_456)),
@@ -351,12 +368,18 @@ mod tests {
             ("@before-refactor", name("before-refactor")),
             ("@v1.2", name("v1.2")),
             ("13-15x", name("13-15x")),
+            ("13@laptop", on_line(Spec::Number(13))),
+            ("13^@laptop", on_line(Spec::Before(13))),
+            ("@@laptop", on_line(Spec::Back(0))),
+            ("@-2@laptop", on_line(Spec::Back(2))),
+            ("12ab@laptop", on_line(id("12ab"))),
+            ("v1@laptop", on_line(name("v1"))),
         ] {
             assert_eq!(Spec::parse(text), Ok(expected), "{text:?}");
         }
         for bad in [
-            "", "-p", "--patch", "@@x", "@-", "a..b", "a b", "x\n", "id:", "id:xyz", "x.lock", "^",
-            "x^",
+            "", "-p", "--patch", "@-", "13@", "13@a/b", "1@a@b", "-1@a", "x y@a", "a..b", "a b",
+            "x\n", "id:", "id:xyz", "x.lock", "^", "x^",
         ] {
             assert!(Spec::parse(bad).is_err(), "{bad:?}");
         }

@@ -136,6 +136,8 @@ pub struct Checkpoint {
     pub pinned: bool,
     /// Files and directories that `herma purge` took out of it: it says nothing about them any more.
     pub purged: Vec<RelPath>,
+    /// The line it came in with, if it is none of the project's own.
+    pub line: Option<String>,
 }
 
 impl Checkpoint {

@@ -63,7 +63,7 @@ impl Marks {
     }
 
     /// The marks in these bytes, if they are any.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let form: Form = serde_json::from_slice(bytes).ok()?;
         (form.version == VERSION).then_some(Self { turns: form.turns })
     }
@@ -74,7 +74,7 @@ impl Marks {
     }
 
     /// The bytes of the file.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let form = Form { version: VERSION, turns: self.turns.clone() };
         serde_json::to_vec(&form).expect("strings and numbers always serialise")
     }
@@ -87,6 +87,13 @@ impl Marks {
         older.turns.iter_mut().for_each(|turn| turn.told = None);
         self.turns.splice(..0, older.turns);
         self
+    }
+
+    /// Those of some sessions, for somewhere else.
+    #[must_use]
+    pub fn of_sessions(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let wanted = self.turns.iter().filter(|turn| is_wanted(&turn.session));
+        Self { turns: wanted.map(|turn| Turn { told: None, ..turn.clone() }).collect() }
     }
 
     /// The last turn of a session.

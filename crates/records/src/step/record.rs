@@ -72,7 +72,7 @@ fn excerpt(text: &mut String, limit: usize) {
 }
 
 /// A step as it is written.
-pub(crate) fn encode(step: &Step) -> Vec<u8> {
+pub fn encode(step: &Step) -> Vec<u8> {
     crate::encode(&Step { start: step.start.clone().cut(), ..step.clone() })
 }
 

@@ -37,8 +37,12 @@ pub const HERMES_EXCLUDES: &[&str] = &[
     ".env.*", ".env.local", ".env.*.local", ".DS_Store", "Thumbs.db", "*.log",
 ];
 
-/// The format this program writes, and the newest it reads.
-pub const FORMAT: u64 = 2;
+/// The newest format this program reads.
+pub const FORMAT: u64 = 3;
+/// The format every store has that this program wrote to.
+const USUAL_FORMAT: u64 = 2;
+/// The format of a store with lines: an older program would clean them up like checkpoints.
+pub const FORMAT_WITH_LINES: u64 = 3;
 
 pub(crate) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\
     [extensions]\n\tpreciousObjects = true\n\
@@ -176,7 +180,7 @@ pub fn create_or_open(base: &Path, legacy_stamp: &str) -> Result<StoreDirs, Stor
         complete(&store, STEPS)?;
     }
     let dirs = open_inside(base, store, Access::Write)?;
-    raise_format(&dirs)?;
+    raise_format(&dirs, USUAL_FORMAT)?;
     if is_new {
         // A disk without room for the reserve may still have room for a checkpoint.
         let _ = dirs.restore_reserve();
@@ -304,27 +308,35 @@ fn read_format(store: &Dir) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// Notes that this program writes here from now on, which one of before must not.
-fn raise_format(dirs: &StoreDirs) -> Result<(), StoreError> {
+/// Notes that a program that does not know this format must not write here from now on.
+pub fn raise_format(dirs: &StoreDirs, least: u64) -> Result<(), StoreError> {
     let (store, herma) = (dirs.store(), dirs.for_writing()?);
-    if read_format(store)?.is_some_and(|format| format != format_text().as_bytes()) {
-        let text = format_text();
-        write_file(&herma.tmp, &herma.dir, "format", text.as_bytes(), Durability::Synced)?;
+    match read_format(store)? {
+        Some(format) if number_of_format(&format) < Some(least) => {}
+        _ => return Ok(()),
     }
-    Ok(())
+    let text = text_of_format(least);
+    Ok(write_file(&herma.tmp, &herma.dir, "format", text.as_bytes(), Durability::Synced)?)
 }
 
 /// What `herma/format` says.
 pub(crate) fn format_text() -> String {
-    format!("herma-store {FORMAT}\n")
+    text_of_format(USUAL_FORMAT)
+}
+
+fn text_of_format(number: u64) -> String {
+    format!("herma-store {number}\n")
+}
+
+fn number_of_format(format: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(format).ok()?;
+    text.strip_prefix("herma-store ")?.trim_end().parse().ok()
 }
 
 pub(crate) fn check_format(format: &[u8]) -> Result<(), StoreError> {
     let text = String::from_utf8_lossy(format);
     let found: String = text.trim_end().chars().take(64).collect();
-    let number = text.strip_prefix("herma-store ").map(str::trim_end);
-    let number = number.and_then(|number| number.parse::<u64>().ok());
-    match number {
+    match number_of_format(format) {
         Some(1..=FORMAT) => Ok(()),
         Some(newer) if newer > FORMAT => {
             Err(StoreError::NewerFormat { found, known: FORMAT as u32 })

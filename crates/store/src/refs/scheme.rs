@@ -9,7 +9,7 @@ use crate::id::ProjectId;
 use crate::{StoreDirs, StoreError};
 
 /// Numbers above this are no place in an order of saving, and there must be one after the last.
-const MAX_NUMBER: u64 = 1 << 48;
+pub const MAX_NUMBER: u64 = 1 << 48;
 
 /// How the refs of receipts and modes end.
 pub const EXTRA: &str = ".extra";

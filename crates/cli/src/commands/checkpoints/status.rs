@@ -83,7 +83,10 @@ fn write_projects(
     )?;
     for project in projects.iter().take(limit) {
         let workdir = project.workdir.as_deref();
-        let workdir = workdir.map_or_else(|| "(unknown)".to_owned(), shown);
+        let line = project.line.as_ref();
+        let unknown =
+            || line.map_or("(unknown)".to_owned(), |line| format!("(imported as {line})"));
+        let workdir = workdir.map_or_else(unknown, shown);
         let own = project.cost.as_ref().map_or(0, |cost| cost.own_bytes);
         writeln!(
             out,
@@ -245,6 +248,8 @@ fn project_json(project: &ProjectStatus) -> impl Serialize {
     object! {
         hash: project.id.to_string(),
         workdir: project.workdir.as_deref().map(PathJson::of),
+        #[serde(flatten)]
+        line: project.line.clone().map(|line| object! { line }),
         exists: project.presence == Presence::Live,
         state: state(&project.presence),
         doubt: match &project.presence {

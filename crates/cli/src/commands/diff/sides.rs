@@ -140,8 +140,8 @@ pub(super) fn as_checkpoint(
     };
     // A name may be a path that is gone by now; a number, an id or a time only one that is there.
     let may_be_path = is_there || matches!(spec, Spec::Name(_));
-    match project.find(&spec) {
-        Ok(checkpoint) => Ok(Some(checkpoint)),
+    match project.find_on_lines(&spec) {
+        Ok((_, checkpoint)) => Ok(Some(checkpoint)),
         Err(
             Error::NotFound { .. }
             | Error::NoSuchNumber { .. }

@@ -81,6 +81,13 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     }
     let project = env.open_project()?;
     let checkpoint = checkpoint(env, &project, args)?;
+    if (args.chat || args.with_transcript) && checkpoint.as_ref().is_some_and(|c| c.line.is_some())
+    {
+        let error = CommandError::usage("no conversation came in with an imported line");
+        return Err(error
+            .with_state("Nothing was changed.")
+            .with_hint("Restore the files alone, without it."));
+    }
     let conversation = match &checkpoint {
         Some(checkpoint) if args.chat => {
             let text = args.checkpoint.as_deref().unwrap_or_default();
@@ -97,7 +104,8 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         return undo_chosen(env, &project, args, None, &conversation);
     };
     // Whoever names a file wants that as it was then, whoever changed it.
-    let is_exact = args.all || !args.paths.is_empty();
+    let is_foreign = checkpoint.line.is_some();
+    let is_exact = args.all || is_foreign || !args.paths.is_empty();
     let keeps_edits =
         args.choice.is_given() || args.how.patch || !is_exact && project.has_work()?;
     if keeps_edits {
@@ -136,7 +144,7 @@ fn checkpoint(
     args: &RestoreArgs,
 ) -> Result<Option<Checkpoint>> {
     let Some(text) = &args.checkpoint else { return Ok(None) };
-    let found = env.find(project, text);
+    let found = env.find_on_lines(project, text).map(|(_, found)| found);
     if found.is_err() && args.choice.is_given() {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::steps::{Step, StepChoice, StepId};
 use herma_core::types::address::When;
-use herma_core::{Error, Move, NextMove, Project, RelPath, UndoLast, Undone};
+use herma_core::{Error, Move, NextMove, Project, RelPath, Spec, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
 use herma_view::here;
@@ -239,6 +239,9 @@ fn not_a_number(text: &str) -> CommandError {
 
 /// What somebody may have meant whose steps are no numbers: another way to write several, or a checkpoint.
 fn meant_otherwise(project: &Project, error: CommandError, text: &str) -> CommandError {
+    if matches!(Spec::parse(text), Ok(Spec::OnLine(..))) {
+        return find(project, text).err().unwrap_or(error);
+    }
     let numbers: Vec<u64> = text.split(['-', '.', ',']).filter_map(|n| n.parse().ok()).collect();
     let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"-.,".contains(&byte));
     let is_agent = |step: &Step| step.agent() == text && !step.kind.is_move();

@@ -17,7 +17,7 @@ use herma_view::{here, listing, outside};
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Receipt;
 
-use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find_on_lines};
 use crate::commands::diff::write_patch;
 use crate::render::project_json;
 use crate::several::Several;
@@ -38,8 +38,8 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let mut checkpoint = match (find(&project, &args.checkpoint), Several::parse(&args.checkpoint))
-    {
+    let found = find_on_lines(&project, &args.checkpoint);
+    let (project, mut checkpoint) = match (found, Several::parse(&args.checkpoint)) {
         (Err(_), Some(several)) if !args.null => return several::show(env, &project, &several),
         (found, _) => found?,
     };
@@ -201,7 +201,7 @@ fn write_checkpoint(
 ) -> std::io::Result<()> {
     let theme = env.ui.theme;
     let id = theme.paint(Label::Id, &checkpoint.id.to_hex());
-    let number = theme.paint(Label::Number, &checkpoint.number.to_string());
+    let number = theme.paint(Label::Number, &listing::address(checkpoint));
     writeln!(out, "Checkpoint {number}  {id}")?;
     let when = time::local(checkpoint.time);
     writeln!(out, "Saved:    {when} ({})", time::age(checkpoint.time.seconds, env.now()))?;

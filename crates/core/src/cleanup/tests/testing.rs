@@ -69,6 +69,7 @@ impl Store {
             pinned: false,
             named: false,
             in_use: false,
+            imported: false,
             at_prompt: false,
             readable: true,
         });

@@ -39,6 +39,7 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["unpin"], "checkpoint", Looked::checkpoints),
     (&["drop"], "chosen", Looked::checkpoints),
     (&["purge"], "paths", Looked::paths),
+    (&["export"], "arguments", Looked::checkpoints_or_paths),
     (&["step", "end"], "handle", Looked::open_steps),
     (&["list"], "agent", Looked::agents),
     (&["list"], "session", Looked::sessions_of_steps),

@@ -7,7 +7,7 @@ use clap::Command;
 /// The groups, and the commands of each.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Go back", &["undo", "redo", "restore"]),
-    ("Look", &["list", "show", "diff", "steps", "history", "blame"]),
+    ("Look", &["list", "show", "diff", "steps", "history", "blame", "report"]),
     (
         "Keep",
         &[
@@ -18,6 +18,8 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
             "unpin",
             "drop",
             "purge",
+            "export",
+            "import",
             "checkpoints",
             "config",
             "doctor",

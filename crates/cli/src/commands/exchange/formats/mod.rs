@@ -1,0 +1,6 @@
+//! Checkpoints in the forms of other programs.
+
+pub(super) mod archive;
+pub(super) mod commit;
+pub(super) mod series;
+mod unpack;
