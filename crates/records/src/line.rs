@@ -34,7 +34,7 @@ pub struct LineRecord {
 impl LineRecord {
     /// A line that is about to come in.
     pub fn new(of: &ProjectId, name: &str, seal: &[u8; 32], imported: i64) -> Self {
-        let seal = seal.iter().map(|byte| format!("{byte:02x}")).collect();
+        let seal = herma_store::id::hex(seal);
         let (of, name) = (of.to_string(), name.to_owned());
         Self { version: Version, of, name, seal, imported, complete: false }
     }

@@ -65,7 +65,7 @@ impl ObjectId {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     use fmt::Write;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

@@ -17,12 +17,15 @@ pub struct Answer {
     pub stderr: Vec<u8>,
 }
 
-/// Runs a program in a directory. Of our environment it gets what `keeps` says, and these variables besides.
+/// The variables a program gets: those of ours that are kept, and others.
+pub type Variables<'v> = (&'v dyn Fn(&OsStr) -> bool, &'v [(&'v OsStr, &'v OsStr)]);
+
+/// Runs a program in a directory.
 pub fn run(
     program: &OsStr,
     arguments: &[&OsStr],
     directory: &Path,
-    (keeps, variables): (&dyn Fn(&OsStr) -> bool, &[(&OsStr, &OsStr)]),
+    (keeps, variables): Variables<'_>,
     input: &[u8],
 ) -> io::Result<Answer> {
     let inherited = std::env::vars_os().filter(|(name, _)| keeps(name));
