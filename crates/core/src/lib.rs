@@ -36,6 +36,7 @@
 //! * [`undo`]: back and forth along the states there were; single steps undone, keeping what came after
 //! * [`steps`]: what agents did, one tool call at a time, and what it did beside the checkpoints
 //! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
+//! * `past`: names and lines of all times, one state as it was
 //! * [`can_undo`]: could a command be undone? asked before it runs
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
 //! * [`purge`]: removes a file from everything that was saved
@@ -50,6 +51,7 @@ pub mod error;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/core.rs"]
 pub mod fuzzing;
+mod past;
 pub mod project;
 mod projects;
 pub mod purge;
@@ -69,6 +71,7 @@ pub use herma_records::checkpoint::address::Spec;
 pub use herma_records::clock::Clock;
 pub use herma_records::step::{LineAuthor, OutsideOfStep};
 pub use herma_records::undo::{Move, UndoRecord};
+pub use herma_search::{BadPattern, FoundLine, LineOptions, LinePattern, NamePattern};
 pub use herma_store::repair::salvage::SalvagedPack;
 pub use herma_store::verify::Hurt;
 pub use herma_store::verify::packs::{DamagedPack, PackFault};
@@ -77,6 +80,10 @@ pub use types::settings::Settings;
 
 pub use crate::blame::{Blame, BlameLine, LineOrigin, SavedIn};
 pub use crate::error::AuthorshipError;
+pub use crate::past::find::{FoundPath, FoundPaths, NamesAsked};
+pub use crate::past::grep::{FoundContent, FoundPrompt, LinesAsked};
+pub use crate::past::look::{PastEntry, Whereabouts};
+pub use crate::past::{PastChange, Stay, UnreadPast};
 pub use crate::projects::adopt::Adopted;
 pub use crate::projects::import_legacy::{ImportOptions, Imported};
 pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};

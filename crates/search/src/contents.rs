@@ -10,7 +10,7 @@ use herma_store::object::{Kind, id_of};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::threads::shared_out;
 
-use crate::lines::{FoundLines, LinePattern, Search};
+use crate::lines::{FoundLines, LinePattern, Search, Wanted};
 
 /// So many are shared out at once: what was found in them is held until all are done, to be told in order.
 const BATCH: usize = 512;
@@ -22,12 +22,12 @@ pub type Found = Result<Option<FoundLines>, ObjectError>;
 pub fn search(
     objects: &Objects,
     contents: &[ObjectId],
-    pattern: &LinePattern,
+    (pattern, wanted): (&LinePattern, Wanted<'_>),
     goes_on: &(dyn Fn() -> bool + Sync),
     mut tell: impl FnMut(usize, Found) -> ControlFlow<()>,
 ) {
     for (batch, part) in contents.chunks(BATCH).enumerate() {
-        let found = shared_out(part, |id| goes_on().then(|| search_one(objects, id, pattern)));
+        let found = shared_out(part, |id| goes_on().then(|| search_one(objects, id, pattern, wanted)));
         for (at, found) in found.into_iter().enumerate() {
             // Somebody stopped it.
             let Some(found) = found else { return };
@@ -39,15 +39,20 @@ pub fn search(
 }
 
 /// What matches in one content.
-fn search_one(objects: &Objects, id: &ObjectId, pattern: &LinePattern) -> Found {
+fn search_one(
+    objects: &Objects,
+    id: &ObjectId,
+    pattern: &LinePattern,
+    wanted: Wanted<'_>,
+) -> Found {
     if let Some(blob) = objects.read_unchecked(id)? {
-        let found = pattern.search(&blob.data);
+        let found = pattern.search(&blob.data, wanted);
         if found.is_none() || id_of(Kind::Blob, &blob.data) == Some(*id) {
             return Ok(found);
         }
     }
     // It is large, or this copy of it is damaged and there may be another.
-    let mut search = Search::new(pattern);
+    let mut search = Search::new(pattern, wanted);
     objects.stream_blob(id, &mut |piece| search.take(piece))?;
     Ok(search.end())
 }

@@ -16,7 +16,7 @@ mod paths;
 pub mod spans;
 
 pub use contents::search;
-pub use lines::{BadPattern, FoundLine, FoundLines, LineOptions, LinePattern};
+pub use lines::{BadPattern, FoundLine, FoundLines, LineOptions, LinePattern, LineSet, Wanted};
 pub use names::NamePattern;
 pub use paths::PathId;
 pub use spans::{Past, Span, Unread, WalkError, What};

@@ -3,6 +3,7 @@
 //! A match is always within one line. A content with a NUL among its first bytes is binary, as git has it: that it matches is
 //! told, but no line of it.
 
+use std::collections::HashSet;
 use std::io;
 
 use bstr::ByteSlice;
@@ -41,6 +42,36 @@ pub struct BadPattern(String);
 #[derive(Clone, Debug)]
 pub struct LinePattern(RegexMatcher);
 
+/// Lines, each by a hash of it: whether a line is among them.
+#[derive(Clone, Debug, Default)]
+pub struct LineSet(HashSet<u128>);
+
+impl LineSet {
+    fn hash(line: &[u8]) -> u128 {
+        xxhash_rust::xxh3::xxh3_128(line)
+    }
+
+    /// Adds those of another one.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    fn contains(&self, line: &[u8]) -> bool {
+        self.0.contains(&Self::hash(line))
+    }
+}
+
+/// Which of the lines that match are wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'w> {
+    /// All of them.
+    All,
+    /// Those that are not among these.
+    Without(&'w LineSet),
+    /// None is told; all are put into a set.
+    Set,
+}
+
 /// A line that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLine {
@@ -53,7 +84,7 @@ pub struct FoundLine {
 }
 
 /// What matches in one content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct FoundLines {
     /// The lines, in their order.
     pub lines: Vec<FoundLine>,
@@ -61,6 +92,8 @@ pub struct FoundLines {
     pub more: u64,
     /// Is it no text? Then no line is told.
     pub is_binary: bool,
+    /// The lines as a set, if that was wanted.
+    pub set: LineSet,
     kept: usize,
 }
 
@@ -80,8 +113,8 @@ impl LinePattern {
     }
 
     /// What matches in a content; `None` if nothing does.
-    pub fn search(&self, content: &[u8]) -> Option<FoundLines> {
-        let mut search = Search::new(self);
+    pub fn search(&self, content: &[u8], wanted: Wanted<'_>) -> Option<FoundLines> {
+        let mut search = Search::new(self, wanted);
         search.begin(content);
         search.lines(content);
         search.end()
@@ -96,7 +129,9 @@ impl LinePattern {
 /// A search of one content, which may come in pieces.
 pub struct Search<'p> {
     pattern: &'p LinePattern,
+    wanted: Wanted<'p>,
     found: FoundLines,
+    is_found: bool,
     has_begun: bool,
     line: u64,
     /// The beginning of a line of which the end has not come yet.
@@ -105,9 +140,9 @@ pub struct Search<'p> {
 
 impl<'p> Search<'p> {
     /// Nothing has come yet.
-    pub fn new(pattern: &'p LinePattern) -> Self {
+    pub fn new(pattern: &'p LinePattern, wanted: Wanted<'p>) -> Self {
         let (found, rest) = (FoundLines::default(), Vec::new());
-        Self { pattern, found, has_begun: false, line: 1, rest }
+        Self { pattern, wanted, found, is_found: false, has_begun: false, line: 1, rest }
     }
 
     /// Takes the next piece.
@@ -139,12 +174,7 @@ impl<'p> Search<'p> {
             }
             self.lines(&rest);
         }
-        let is_found = !self.found.lines.is_empty() || self.found.more > 0;
-        if self.found.is_binary {
-            self.found.lines.clear();
-            self.found.more = 0;
-        }
-        is_found.then_some(self.found)
+        self.is_found.then_some(self.found)
     }
 
     fn begin(&mut self, start: &[u8]) {
@@ -154,22 +184,31 @@ impl<'p> Search<'p> {
 
     /// Searches whole lines.
     fn lines(&mut self, text: &[u8]) {
-        let is_told = self.found.is_binary && !self.found.lines.is_empty();
         // Up to where lines were counted.
         let (mut at, mut counted) = (0, 0);
-        while at < text.len() && !is_told {
+        while at < text.len() && !(self.found.is_binary && self.is_found) {
             let Some(inside) = self.next(text, at) else { break };
             let start = text[..inside].rfind_byte(b'\n').map_or(0, |newline| newline + 1);
             let end = text[inside..].find_byte(b'\n').map_or(text.len(), |after| inside + after);
             self.line += newlines(&text[counted..start]);
             counted = start;
-            self.found.add(self.line, &text[start..end]);
+            self.found_line(&text[start..end]);
             at = end + 1;
-            if self.found.is_binary {
-                return;
-            }
         }
         self.line += newlines(&text[counted..]);
+    }
+
+    fn found_line(&mut self, line: &[u8]) {
+        if self.found.is_binary {
+            self.is_found = true;
+            return;
+        }
+        match self.wanted {
+            Wanted::Without(known) if known.contains(line) => return,
+            Wanted::Set => drop(self.found.set.0.insert(LineSet::hash(line))),
+            Wanted::All | Wanted::Without(_) => self.found.add(self.line, line),
+        }
+        self.is_found = true;
     }
 
     /// A place within the next line that matches, from the line that begins at `from` on.
@@ -222,7 +261,7 @@ mod tests {
 
     fn found(pattern: &str, options: LineOptions, content: &[u8]) -> Vec<(u64, String)> {
         let pattern = LinePattern::new(pattern, options).unwrap();
-        let found = pattern.search(content).unwrap_or_default();
+        let found = pattern.search(content, Wanted::All).unwrap_or_default();
         let text = |line: &FoundLine| String::from_utf8_lossy(&line.text).into_owned();
         found.lines.iter().map(|line| (line.number, text(line))).collect()
     }
@@ -250,22 +289,32 @@ mod tests {
     #[test]
     fn of_what_is_binary_only_that_it_matches_is_told() {
         let pattern = LinePattern::new("b", LineOptions::default()).unwrap();
-        let found = pattern.search(b"a\0\nb\n").unwrap();
+        let found = pattern.search(b"a\0\nb\n", Wanted::All).unwrap();
         assert!(found.is_binary && found.lines.is_empty());
-        assert!(pattern.search(b"a\0\nc\n").is_none());
+        assert!(pattern.search(b"a\0\nc\n", Wanted::All).is_none());
     }
 
     #[test]
     fn endless_lines_and_patterns_keep_within_bounds() {
         let pattern = LinePattern::new("x", LineOptions::default()).unwrap();
-        let found = pattern.search(&b"x".repeat(5000)).unwrap();
+        let found = pattern.search(&b"x".repeat(5000), Wanted::All).unwrap();
         assert_eq!((found.lines[0].text.len(), found.lines[0].is_cut), (MAX_LINE_BYTES, true));
-        let found = pattern.search(&b"x\n".repeat(100_000)).unwrap();
+        let found = pattern.search(&b"x\n".repeat(100_000), Wanted::All).unwrap();
         assert_eq!(found.lines.len() as u64 + found.more, 100_000);
         assert!(found.lines.len() <= MAX_KEPT_BYTES / 32);
         for bad in ["(", "a{1000}{1000}{1000}", "\\n"] {
             assert!(LinePattern::new(bad, LineOptions::default()).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn lines_that_are_known_are_not_wanted() {
+        let pattern = LinePattern::new("a", LineOptions::default()).unwrap();
+        let known = pattern.search(b"a1\na2\n", Wanted::Set).unwrap();
+        assert!(known.lines.is_empty());
+        let found = pattern.search(b"a2\nb\na3\na1", Wanted::Without(&known.set)).unwrap();
+        assert_eq!(found.lines.iter().map(|line| line.number).collect::<Vec<_>>(), [3]);
+        assert!(pattern.search(b"a2\nb\n", Wanted::Without(&known.set)).is_none());
     }
 
     proptest! {
@@ -279,7 +328,7 @@ mod tests {
                 text.splice(0..0, b"ab\n".repeat(3000));
             }
             let pattern = LinePattern::new(&pattern, LineOptions::default()).unwrap();
-            let mut search = Search::new(&pattern);
+            let mut search = Search::new(&pattern, Wanted::All);
             let mut rest = &text[..];
             for cut in cuts {
                 let (piece, after) = rest.split_at((cut * if long { 300 } else { 1 }).min(rest.len()));
@@ -288,7 +337,8 @@ mod tests {
             }
             search.take(rest).unwrap();
             let found = search.end();
-            prop_assert_eq!(&found, &pattern.search(&text));
+            let at_once = pattern.search(&text, Wanted::All);
+            prop_assert_eq!(found.as_ref().map(|f| &f.lines), at_once.as_ref().map(|f| &f.lines));
             let lines: Vec<&[u8]> = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n').collect();
             let fitting = (1..).zip(&lines).filter(|(_, line)| !text.is_empty() && pattern.fits(line));
             let fitting: Vec<u64> = fitting.map(|(number, _)| number).collect();

@@ -16,6 +16,7 @@ use crate::paths::{PathId, Paths};
 
 /// More than that no project has: a crafted store, in which a few trees name each other's entries over and over.
 const MAX_SPANS: usize = 1 << 25;
+const TOO_MANY: WalkError = WalkError::TooMany { limit: MAX_SPANS };
 /// Nothing is open at a path.
 const NOTHING: u32 = u32::MAX;
 
@@ -59,8 +60,11 @@ pub enum WalkError {
     #[error("interrupted")]
     Cancelled,
     /// A crafted store.
-    #[error("the trees name more than {MAX_SPANS} entries, or paths beyond all measure")]
-    TooMany,
+    #[error("the trees name more than {limit} entries, or paths beyond all measure")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
     /// The system refused.
     #[error(transparent)]
     Object(#[from] ObjectError),
@@ -102,7 +106,7 @@ impl Past {
             past.step(state, (before, *tree), objects, goes_on)?;
             before = Some(*tree);
         }
-        let last = u32::try_from(states.len()).map_err(|_| WalkError::TooMany)?.saturating_sub(1);
+        let last = u32::try_from(states.len()).map_err(|_| TOO_MANY)?.saturating_sub(1);
         for at in past.open.drain(..).filter(|at| *at != NOTHING) {
             past.spans[at as usize].last = last;
         }
@@ -195,7 +199,7 @@ impl Past {
                 continue;
             }
             let name = gone.or(come).map_or(&b""[..], |entry| &entry.name);
-            let path = self.paths.join(pair.path, name).ok_or(WalkError::TooMany)?;
+            let path = self.paths.join(pair.path, name).ok_or(TOO_MANY)?;
             let below = |entry: Option<&TreeEntry>| {
                 entry.filter(|entry| entry.mode == EntryMode::Directory).map(|entry| entry.id)
             };
@@ -243,7 +247,7 @@ impl Past {
             mode => What::File(mode, self.number(&entry.id)?),
         };
         if self.spans.len() >= MAX_SPANS {
-            return Err(WalkError::TooMany);
+            return Err(TOO_MANY);
         }
         self.open.resize(self.paths.len(), NOTHING);
         self.open[path.index()] = self.spans.len() as u32;
@@ -269,7 +273,7 @@ impl Past {
         let number = contents.len();
         contents.push(*id);
         self.numbers.insert(id, number, |at| contents[at]);
-        u32::try_from(number).map_err(|_| WalkError::TooMany)
+        u32::try_from(number).map_err(|_| TOO_MANY)
     }
 }
 
