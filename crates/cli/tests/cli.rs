@@ -31,6 +31,7 @@ mod cli {
     mod mcp_programs;
     mod newcomers;
     mod notice;
+    mod past;
     mod places;
     mod prune;
     mod purge;

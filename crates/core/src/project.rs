@@ -550,6 +550,15 @@ impl Project {
         self.reading(progress)?.changes(from, to, scope, renames)
     }
 
+    /// Compares what is at one path of a state with what is at another path of another one: two files, or two directories.
+    pub fn changes_of_paths(
+        &self,
+        old: (&Checkpoint, &RelPath),
+        new: (&Checkpoint, &RelPath),
+    ) -> Result<Comparison> {
+        self.reading(&NoProgress)?.changes_of_paths(old, new)
+    }
+
     /// Compares what was before the chosen steps with what they made of it, within `scope` if that is not
     /// empty. What others did in between is not part of it.
     pub fn session_changes(

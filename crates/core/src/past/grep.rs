@@ -100,7 +100,7 @@ fn lines_now(
     for change in &found.changes {
         progress.check()?;
         now.replaced.insert(change.path.clone());
-        let Some(new) = change.new.filter(|new| new.mode != EntryMode::Nested) else { continue };
+        let Some(new) = change.new.filter(|new| is_text(new.mode)) else { continue };
         now.contents.insert(new.id);
         let unread = |what: String| UnreadPast { checkpoint: None, path: change.path.clone(), what };
         match side.content(&change.path, &new.id, MAX_PRESENT_BYTES) {
@@ -198,12 +198,8 @@ impl Operation<'_> {
         let goes_on = || !progress.is_cancelled();
         let mut refused = None;
         let mut is_broken_off = false;
-        let total = contents.len() as u64;
         let objects = &self.store.objects;
         herma_search::search(objects, contents, (&asked.pattern, wanted), &goes_on, |at, found| {
-            if at.is_multiple_of(512) {
-                progress.files(at as u64, Some(total));
-            }
             let flow = match found {
                 Err(ObjectError::Fs(error)) if !herma_store::error::is_forbidden_pack(&error) => {
                     refused = Some(ObjectError::Fs(error));
@@ -255,9 +251,6 @@ impl Ages {
             return Vec::new();
         };
         let is_within = self.paths_within(&asked.paths);
-        let is_file = |span: &Span| {
-            matches!(span.what, What::File(mode, _) if mode != EntryMode::Nested)
-        };
         let spans = self.past.spans().iter().filter(|span| {
             is_file(span) && span.first <= until && span.last >= since && is_within(span)
         });
@@ -268,8 +261,7 @@ impl Ages {
     fn contents_now(&self, present: &LinesNow) -> Vec<ObjectId> {
         let newest = self.newest();
         let is_there = |span: &&Span| {
-            let is_file = matches!(span.what, What::File(mode, _) if mode != EntryMode::Nested);
-            is_file && span.last == newest && {
+            is_file(span) && span.last == newest && {
                 present.replaced.is_empty()
                     || !present.replaced.contains(&self.past.path(span.path))
             }
@@ -311,6 +303,15 @@ impl Ages {
             what: error.to_string(),
         }
     }
+}
+
+/// Is it a file with lines? A link has none, nor has what belongs to somebody else.
+fn is_file(span: &Span) -> bool {
+    matches!(span.what, What::File(mode, _) if is_text(mode))
+}
+
+fn is_text(mode: EntryMode) -> bool {
+    matches!(mode, EntryMode::File | EntryMode::Executable)
 }
 
 /// The number of a file's content.

@@ -7,7 +7,10 @@ use clap::Command;
 /// The groups, and the commands of each.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Go back", &["undo", "redo", "restore"]),
-    ("Look", &["list", "show", "diff", "steps", "history", "blame"]),
+    (
+        "Look",
+        &["list", "show", "diff", "find", "grep", "ls", "cat", "has", "steps", "history", "blame"],
+    ),
     (
         "Keep",
         &[
