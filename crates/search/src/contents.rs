@@ -27,7 +27,8 @@ pub fn search(
     mut tell: impl FnMut(usize, Found) -> ControlFlow<()>,
 ) {
     for (batch, part) in contents.chunks(BATCH).enumerate() {
-        let found = shared_out(part, |id| goes_on().then(|| search_one(objects, id, pattern, wanted)));
+        let found =
+            shared_out(part, |id| goes_on().then(|| search_one(objects, id, pattern, wanted)));
         for (at, found) in found.into_iter().enumerate() {
             // Somebody stopped it.
             let Some(found) = found else { return };

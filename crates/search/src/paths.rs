@@ -60,11 +60,8 @@ impl Paths {
             return Some(PathId(*found));
         }
         let id = u32::try_from(self.nodes.len()).ok()?;
-        let node = Node {
-            parent,
-            start: self.names.len(),
-            length: u32::try_from(name.len()).ok()?,
-        };
+        let node =
+            Node { parent, start: self.names.len(), length: u32::try_from(name.len()).ok()? };
         let (nodes, names, hasher) = (&self.nodes, &self.names, &self.hasher);
         self.table.insert_unique(own, id, |at| {
             let node = nodes[*at as usize];

@@ -33,7 +33,10 @@ fn an_old_state_is_listed_and_printed_byte_for_byte() {
     let long = project.run(["ls", "-l", "1"]).success();
     assert!(long.text().contains("100644  5 B  logo.bin\n"), "{long}");
     assert_eq!(project.run(["cat", "1:logo.bin"]).success().stdout, b"\0\x01\xff\r\n");
-    assert_eq!(project.run(["cat", "1:src/cart.py", "2:src/cart.py"]).success().text(), "one\ntwo\n");
+    assert_eq!(
+        project.run(["cat", "1:src/cart.py", "2:src/cart.py"]).success().text(),
+        "one\ntwo\n"
+    );
     let src = env.work_dir("project/src");
     assert_eq!(src.run(["cat", "1:cart.py"]).success().text(), "one\n");
     assert_eq!(src.run(["cat", "@-1:../README.md"]).success().text(), "hi\n");
@@ -116,7 +119,10 @@ fn a_deleted_folder_is_found_by_half_its_name_and_comes_back() {
     let _ = shell.finish();
     assert_eq!(project.read("design-notes/deep/b.md"), "beta\n");
     let found = json(&project.run(["find", "notes", "--json"]).success());
-    assert_eq!((&found["found"][0]["is_there"], &found["found"][0]["back"]), (&json!(true), &json!(null)));
+    assert_eq!(
+        (&found["found"][0]["is_there"], &found["found"][0]["back"]),
+        (&json!(true), &json!(null))
+    );
 }
 
 #[test]
@@ -163,7 +169,9 @@ fn no_terminal_obeys_a_name_or_a_content() {
     std::fs::remove_file(&hostile).unwrap();
     project.run(["save"]).success();
     let escaped = "odd\\n\\u{1b}[31mname\\xff.txt";
-    for arguments in [&["ls", "1"][..], &["find", "odd"], &["grep", "findme"], &["grep", "--gone", "findme"]] {
+    for arguments in
+        [&["ls", "1"][..], &["find", "odd"], &["grep", "findme"], &["grep", "--gone", "findme"]]
+    {
         let output = project.run(arguments).success();
         let all = format!("{}{}", output.text(), output.error_text());
         assert!(all.contains(escaped), "{arguments:?}: {output}");
@@ -202,7 +210,10 @@ fn whether_a_content_was_ever_here_is_told_by_the_exit_code() {
     project.write("copy.txt", "nobody's\n");
     project.run(["has", "copy.txt"]).code(1);
     let answer = json(&project.run(["has", "b.txt", "--json"]).success());
-    assert_eq!((&answer["stays"][0]["path"], &answer["stays"][0]["is_in_newest"]), (&json!("b.txt"), &json!(true)));
+    assert_eq!(
+        (&answer["stays"][0]["path"], &answer["stays"][0]["is_in_newest"]),
+        (&json!("b.txt"), &json!(true))
+    );
 }
 
 #[test]

@@ -12,8 +12,8 @@ use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::ScanError;
 
 use super::{Ages, Stay, UnreadPast};
-use crate::engine::{Progress, Project};
 use crate::engine::operation::Operation;
+use crate::engine::{Progress, Project};
 use crate::error::{Error, Result};
 use crate::timeline::compare::State;
 
@@ -84,11 +84,7 @@ pub(crate) fn grep(
 }
 
 /// What matches in files that are not as the newest checkpoint has them, and which files those are.
-fn lines_now(
-    project: &Project,
-    asked: &LinesAsked,
-    progress: &dyn Progress,
-) -> Result<LinesNow> {
+fn lines_now(project: &Project, asked: &LinesAsked, progress: &dyn Progress) -> Result<LinesNow> {
     let mut now = LinesNow::default();
     let newest = match project.list_newest(1)?.checkpoints.pop() {
         Some(newest) if project.root.is_dir() => newest,
@@ -102,7 +98,8 @@ fn lines_now(
         now.replaced.insert(change.path.clone());
         let Some(new) = change.new.filter(|new| is_text(new.mode)) else { continue };
         now.contents.insert(new.id);
-        let unread = |what: String| UnreadPast { checkpoint: None, path: change.path.clone(), what };
+        let unread =
+            |what: String| UnreadPast { checkpoint: None, path: change.path.clone(), what };
         match side.content(&change.path, &new.id, MAX_PRESENT_BYTES) {
             Ok(Some(content)) => {
                 let lines = asked.pattern.search(&content, Wanted::Set);

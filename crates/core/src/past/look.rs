@@ -52,9 +52,8 @@ impl Operation<'_> {
         let mut below = Vec::new();
         if mode == EntryMode::Directory && id != ObjectId::EMPTY_TREE {
             let entries: Vec<TreeEntry> = self.store.objects.read_tree(&id)?;
-            let entry = |entry: TreeEntry| {
-                self.past_entry(path.join(&entry.name), entry.mode, entry.id)
-            };
+            let entry =
+                |entry: TreeEntry| self.past_entry(path.join(&entry.name), entry.mode, entry.id);
             below = entries.into_iter().map(entry).collect();
         }
         Ok(Some((own, below)))

@@ -72,9 +72,11 @@ fn hits(project: &TestProject, found: &[FoundContent]) -> BTreeSet<Hit> {
         for stay in &one.stays {
             for state in commits.range(stay.came.number..=stay.last).map(|(number, _)| *number) {
                 let path = stay.path.as_bytes().to_vec();
-                hits.extend(one.lines.iter().map(|line| {
-                    (state, path.clone(), line.number, line.text.clone())
-                }));
+                hits.extend(
+                    one.lines
+                        .iter()
+                        .map(|line| (state, path.clone(), line.number, line.text.clone())),
+                );
             }
         }
     }
@@ -87,7 +89,10 @@ fn commits(project: &TestProject) -> BTreeMap<u64, String> {
 }
 
 /// The same by git, over every commit.
-fn hits_of_git(project: &TestProject, (pattern, ignore_case, word): (&str, bool, bool)) -> BTreeSet<Hit> {
+fn hits_of_git(
+    project: &TestProject,
+    (pattern, ignore_case, word): (&str, bool, bool),
+) -> BTreeSet<Hit> {
     let mut hits = BTreeSet::new();
     for (number, commit) in commits(project) {
         let mut arguments = vec!["grep", "-n", "-z", "-I", "-E"];
@@ -181,9 +186,7 @@ fn compare(seed: u64) {
                 (stay.path.as_bytes().to_vec(), (stay.came.number, stay.last, one.is_directory))
             })
             .collect();
-        let fits = |(path, seen): &(&Vec<u8>, &(u64, u64, bool))| {
-            asked.pattern.fits(path, seen.2)
-        };
+        let fits = |(path, seen): &(&Vec<u8>, &(u64, u64, bool))| asked.pattern.fits(path, seen.2);
         let expected = all.iter().filter(fits).map(|(path, seen)| (path.clone(), *seen)).collect();
         assert_eq!(found, expected, "seed {seed}: {typed}");
     }
@@ -238,9 +241,8 @@ fn what_is_limited_to_a_place_or_a_time_has_only_that() {
     assert_eq!(told(LinesAsked { since: Some(second.time.seconds), ..all() }), 2);
     assert_eq!(told(LinesAsked { until: Some(first.time.seconds), ..all() }), 1);
     assert_eq!(told(LinesAsked { until: Some(0), ..all() }), 0);
-    let named = |asked: NamesAsked| {
-        project.project().find_names(&asked, &NoProgress).unwrap().found.len()
-    };
+    let named =
+        |asked: NamesAsked| project.project().find_names(&asked, &NoProgress).unwrap().found.len();
     assert_eq!(named(names("*")), 3);
     assert_eq!(named(NamesAsked { paths: src, ..names("*") }), 2);
     assert_eq!(named(NamesAsked { until: Some(first.time.seconds), ..names("*") }), 2);
@@ -308,7 +310,8 @@ fn content_id(project: &TestProject, path: &str) -> String {
 
 /// Where an object is in a pack, as git says.
 fn offset_of(project: &TestProject, pack: &std::path::Path, id: &str) -> usize {
-    let listed = project.repository().git(["verify-pack".as_ref(), "-v".as_ref(), pack.as_os_str()]);
+    let listed =
+        project.repository().git(["verify-pack".as_ref(), "-v".as_ref(), pack.as_os_str()]);
     let listed = listed.success();
     let text = listed.text();
     let line = text.lines().find(|line| line.starts_with(id)).expect("it is in this pack");

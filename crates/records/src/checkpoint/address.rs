@@ -438,7 +438,8 @@ mod tests {
         for none in ["13", "src/cart.py", "", "id:1234"] {
             assert_eq!(Address::parse(none.as_bytes()), Ok(None), "{none:?}");
         }
-        for time in ["1h:a", "yesterday:a", "15:30:a", "yesterday 18:00:a", "now:a", "2026-11-02:a"] {
+        for time in ["1h:a", "yesterday:a", "15:30:a", "yesterday 18:00:a", "now:a", "2026-11-02:a"]
+        {
             let read = Address::parse(time.as_bytes());
             let before = time.strip_suffix(":a").unwrap().to_owned();
             assert_eq!(read, Err(BadAddress::Time(before)), "{time:?}");

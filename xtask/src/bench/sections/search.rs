@@ -53,7 +53,8 @@ pub fn measure(places: &Places, place: &Path, rounds: usize) -> Result<Recorder>
         fs::write(&made, "")?;
     }
     let mut record = Recorder::new(SUBJECT);
-    record.about("a thousand states of 128 files of 8 KB, all of them new in each; read from memory");
+    record
+        .about("a thousand states of 128 files of 8 KB, all of them new in each; read from memory");
     for round in 0..=rounds {
         let own = time(herma().args(["grep", NEEDLE]))?;
         let name = time(herma().args(["find", "rare_name"]))?;

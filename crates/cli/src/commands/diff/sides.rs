@@ -79,8 +79,10 @@ impl Sides {
         let mut scope = env.project_paths(project, &named)?;
         scope.extend(env.project_paths(project, paths)?);
         if let (Some(_), Some(more)) = (&pair, scope.first()) {
-            let more = crate::here::path(more);
-            return Err(CommandError::usage(format!("two paths are compared, and {more} is a third")));
+            let more = herma_view::here::path(more);
+            return Err(CommandError::usage(format!(
+                "two paths are compared, and {more} is a third"
+            )));
         }
         // Of the same path in both, one is enough; the root is all.
         let places = places.into_iter().take(usize::from(pair.is_none()));

@@ -8,11 +8,11 @@ use clap::Args;
 use herma_core::restore::RestoreOptions;
 use herma_core::{Checkpoint, Error, NextMove, Project, RelPath, UndoLast};
 use herma_reversal::Outcome as Becomes;
+use herma_view::here;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
-use crate::here;
 use crate::render::restore_report::{
     UNDO_BRINGS_BACK, report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
@@ -164,7 +164,10 @@ fn last_with(env: &CommandEnv, project: &Project, paths: &[PathBuf]) -> Result<C
     for path in env.project_paths(project, paths)? {
         let typed = quote(&here::path(&path));
         let Some(newest) = project.newest_with(&path)? else {
-            let error = CommandError::new(Kind::NoStore, format!("no checkpoint has {}", here::path(&path)));
+            let error = CommandError::new(
+                Kind::NoStore,
+                format!("no checkpoint has {}", here::path(&path)),
+            );
             let name = path.split().map_or_else(String::new, |(_, name)| quote(&escape(name)));
             return Err(error
                 .with_state("Nothing was changed.")
@@ -181,7 +184,10 @@ fn last_with(env: &CommandEnv, project: &Project, paths: &[PathBuf]) -> Result<C
             Some((other, at)) if other.id != newest.id => {
                 let error = CommandError::usage(format!(
                     "{} was last there in checkpoint {}, {} in {}",
-                    here::path(at), other.number, here::path(&path), newest.number
+                    here::path(at),
+                    other.number,
+                    here::path(&path),
+                    newest.number
                 ));
                 return Err(error
                     .with_state("Nothing was changed.")

@@ -12,9 +12,10 @@ use herma_store::objects::ObjectError;
 use super::ls::kind;
 use super::place::{At, Place};
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::here;
-use crate::render::json::{PathJson, checkpoint_json, object, project_json, text};
+use crate::render::project_json;
 use crate::terminal::escape;
+use herma_view::here;
+use herma_view::json::{PathJson, checkpoint_json, object, text};
 
 /// A NUL among so many bytes makes a file binary.
 const BINARY_BYTES: usize = 8000;
@@ -113,7 +114,11 @@ fn show(project: &Project, place: &Place, entry: &PastEntry, out: &mut dyn Write
 fn write_escaped(out: &mut dyn Write, line: &mut Vec<u8>) -> io::Result<()> {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
     let whole = match std::str::from_utf8(text) {
-        Err(error) if error.error_len().is_none() && text.len() == line.len() && text.len() >= MAX_LINE_BYTES => {
+        Err(error)
+            if error.error_len().is_none()
+                && text.len() == line.len()
+                && text.len() >= MAX_LINE_BYTES =>
+        {
             error.valid_up_to()
         }
         _ => text.len(),
@@ -189,6 +194,9 @@ fn is_repository(place: &Place) -> CommandError {
 
 fn is_not_text(place: &Place) -> CommandError {
     let named = here::path(&place.path);
-    CommandError::new(Kind::Usage, format!("{named} is binary; a terminal would show nothing of use"))
-        .with_hint(format!("`herma cat {} > FILE` writes it to a file.", place.typed()))
+    CommandError::new(
+        Kind::Usage,
+        format!("{named} is binary; a terminal would show nothing of use"),
+    )
+    .with_hint(format!("`herma cat {} > FILE` writes it to a file.", place.typed()))
 }

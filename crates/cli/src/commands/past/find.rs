@@ -6,15 +6,16 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::{FoundPath, NamePattern, NamesAsked};
-use serde::Serialize;
+use herma_view::json::Serialize;
 
 use super::{by, change_json, interval, stay_json, unread_json, warn_of_unread};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::filters::TimeAndPlace;
-use crate::here;
-use crate::render::json::{lazy_object, list, object, project_json};
-use crate::render::listing::{counted, in_columns};
+use crate::render::project_json;
 use crate::terminal::{Label, escape, quote};
+use herma_view::here;
+use herma_view::json::{lazy_object, list, object};
+use herma_view::listing::{counted, in_columns};
 
 /// Find files and directories of all times by name, deleted ones too
 ///

@@ -7,17 +7,21 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use clap::Args;
-use herma_core::{FoundContent, FoundLine, FoundPrompt, LineOptions, LinePattern, LinesAsked, Project, Stay, UnreadPast};
-use serde::Serialize;
+use herma_core::{
+    FoundContent, FoundLine, FoundPrompt, LineOptions, LinePattern, LinesAsked, Project, Stay,
+    UnreadPast,
+};
+use herma_view::json::Serialize;
 
 use super::{by, interval, stay_json, unread_json, warn_of_unread};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::filters::TimeAndPlace;
-use crate::here;
-use crate::render::authors::at;
-use crate::render::json::{lazy_object, list, object, project_json, text};
-use crate::render::listing::{counted, wrapped};
+use crate::render::project_json;
 use crate::terminal::{Label, Ui, escape, time};
+use herma_view::here;
+use herma_view::json::{lazy_object, list, object, text};
+use herma_view::listing::{counted, wrapped};
+use herma_view::time::at;
 
 /// So many are in an answer for programs that do not say how many they want.
 const JSON_LIMIT: usize = 1000;
@@ -59,11 +63,13 @@ pub(crate) struct GrepArgs {
 
 pub(crate) fn cmd_grep(env: &CommandEnv, args: &GrepArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let options =
-        LineOptions { ignore_case: args.ignore_case, word: args.word, fixed: args.fixed };
+    let options = LineOptions { ignore_case: args.ignore_case, word: args.word, fixed: args.fixed };
     let pattern = LinePattern::new(&args.regex, options).map_err(|bad| {
-        CommandError::usage(format!("that is no regular expression: {}", escape(bad.to_string().as_bytes())))
-            .with_hint("With `-F` each character stands for itself.")
+        CommandError::usage(format!(
+            "that is no regular expression: {}",
+            escape(bad.to_string().as_bytes())
+        ))
+        .with_hint("With `-F` each character stands for itself.")
     })?;
     let (since, until) = args.scope.times(env);
     let paths = args.scope.paths(env, &project)?;
@@ -72,7 +78,11 @@ pub(crate) fn cmd_grep(env: &CommandEnv, args: &GrepArgs) -> Result<Outcome> {
         return prompts(env, &project, &asked, args.limit);
     }
     let most = args.limit.unwrap_or(if env.ui.json { JSON_LIMIT } else { usize::MAX });
-    if env.ui.json { answer(env, &project, &asked, most) } else { show(env, &project, &asked, (args, most)) }
+    if env.ui.json {
+        answer(env, &project, &asked, most)
+    } else {
+        show(env, &project, &asked, (args, most))
+    }
 }
 
 /// Prints what is found as it is found.
@@ -105,10 +115,15 @@ fn show(
         env.ui.status(format_args!("{others} with the same lines not shown; `--json` has all."));
     }
     if is_more {
-        env.ui.status(format_args!("There is more: `-n` with a higher number than {most} shows it."));
+        env.ui
+            .status(format_args!("There is more: `-n` with a higher number than {most} shows it."));
     }
     if shown.contents == 0 && outcome == Outcome::Done {
-        env.ui.status(if args.gone { "No line that is gone matches." } else { "No line of any time matches." });
+        env.ui.status(if args.gone {
+            "No line that is gone matches."
+        } else {
+            "No line of any time matches."
+        });
         return Ok(Outcome::NotFound);
     }
     Ok(outcome)
@@ -132,9 +147,8 @@ impl Shown {
         only_place: bool,
     ) -> io::Result<()> {
         let Some(stay) = found.stays.first() else { return Ok(()) };
-        let mut is_new = |line: &FoundLine| {
-            self.lines.insert(self.hasher.hash_one((&stay.path, &line.text)))
-        };
+        let mut is_new =
+            |line: &FoundLine| self.lines.insert(self.hasher.hash_one((&stay.path, &line.text)));
         let lines: Vec<&FoundLine> = found.lines.iter().filter(|line| is_new(line)).collect();
         if lines.is_empty() && !found.is_binary && found.more_lines == 0 {
             self.repeated += 1;

@@ -12,10 +12,11 @@ use herma_store::object::{Hasher, Kind};
 
 use super::{by, interval, stay_json, unread_json, warn_of_unread};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::here;
-use crate::render::json::{PathJson, lazy_object, list, project_json};
-use crate::render::listing::in_columns;
+use crate::render::project_json;
 use crate::terminal::{Label, shown};
+use herma_view::here;
+use herma_view::json::{PathJson, lazy_object, list};
+use herma_view::listing::in_columns;
 
 /// Say whether this project ever had a file with this content
 ///

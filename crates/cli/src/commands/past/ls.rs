@@ -6,14 +6,16 @@ use std::io::Write;
 use clap::Args;
 use herma_core::{Checkpoint, PastEntry, Project, RelPath};
 use herma_store::object::EntryMode;
-use serde::Serialize;
+use herma_view::json::Serialize;
 
 use super::place::{At, Place};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
-use crate::here;
-use crate::render::json::{PathJson, checkpoint_json, lazy_object, list, object, project_json};
-use crate::render::listing::in_columns;
-use crate::terminal::{Label, units};
+use crate::render::project_json;
+use crate::terminal::Label;
+use herma_view::here;
+use herma_view::json::{PathJson, checkpoint_json, lazy_object, list, object};
+use herma_view::listing::in_columns;
+use herma_view::units;
 
 /// List what was in a directory at a checkpoint
 ///
@@ -59,7 +61,8 @@ pub(crate) fn cmd_ls(env: &CommandEnv, args: &LsArgs) -> Result<Outcome> {
             }
             return Ok(());
         }
-        let rows: Vec<[String; 3]> = entries.iter().map(|e| row(e, is_directory, args.long)).collect();
+        let rows: Vec<[String; 3]> =
+            entries.iter().map(|e| row(e, is_directory, args.long)).collect();
         let labels = [Label::Faint, Label::Faint, Label::Name];
         let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
         lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))

@@ -9,14 +9,15 @@ pub(crate) mod ls;
 pub(crate) mod place;
 
 use herma_core::{PastChange, Stay, UnreadPast};
-use serde::Serialize;
+use herma_view::json::Serialize;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::here;
-use crate::render::authors::{at, warn_of_gaps};
-use crate::render::json::{PathJson, object};
-use crate::render::listing::fit;
+use crate::render::authors::warn_of_gaps;
 use crate::terminal::{escape, time};
+use herma_view::here;
+use herma_view::json::{PathJson, object};
+use herma_view::listing::fit;
+use herma_view::time::at;
 
 /// A prompt is cut to so many columns.
 const PROMPT_COLUMNS: usize = 40;

@@ -8,8 +8,8 @@ use herma_core::types::address::{Address, BadAddress, When};
 use herma_core::{Checkpoint, Error, PastEntry, Project, RelPath, Spec};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Result, with_oldest};
-use crate::here;
 use crate::terminal::{escape, quote};
+use herma_view::here;
 
 /// A path of a state.
 pub(crate) struct Place {
@@ -99,8 +99,10 @@ impl At {
 pub(crate) fn refused(bad: BadAddress) -> CommandError {
     match bad {
         BadAddress::Spec(bad) => Error::from(bad).into(),
-        BadAddress::Time(ref time) => CommandError::usage(bad.to_string())
-            .with_hint(format!("Write the path alone and the time beside it: `--at {} PATH`", quote(time))),
+        BadAddress::Time(ref time) => CommandError::usage(bad.to_string()).with_hint(format!(
+            "Write the path alone and the time beside it: `--at {} PATH`",
+            quote(time)
+        )),
         BadAddress::TwoReadings(ref text) => {
             let (number, path) = text.split_once(':').unwrap_or_default();
             CommandError::usage(bad.to_string()).with_hint(format!(

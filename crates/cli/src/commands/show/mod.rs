@@ -14,16 +14,16 @@ use herma_core::types::address::{Address, BadAddress};
 use herma_core::types::checkpoint::Origin;
 use herma_core::{Checkpoint, Comparison, ListedStep, Project, RelPath, State};
 use herma_diff::{Change, PatchOptions};
+use herma_view::json::{checkpoint_json, lazy_object, left_out_json, list};
+use herma_view::steps::step_json;
+use herma_view::{here, listing, outside};
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::diff::write_patch;
 use crate::commands::past::place::{At, Place};
-use crate::here;
-use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
-use crate::render::step_report::step_json;
-use crate::render::{listing, outside_report};
+use crate::render::project_json;
 use crate::several::Several;
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -66,8 +66,11 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         }
         Err(error) => return Err(error.into()),
     };
-    let (step, change) =
-        if args.null { (None, None) } else { look(env, &project, (&checkpoint, within.as_ref()), &receipt)? };
+    let (step, change) = if args.null {
+        (None, None)
+    } else {
+        look(env, &project, (&checkpoint, within.as_ref()), &receipt)?
+    };
     if let (Some(path), Some((change, hidden))) = (&within, &change)
         && change.changes.is_empty()
         && hidden.is_empty()
@@ -188,7 +191,8 @@ fn look(
     let change = compared.ok().map(|mut change| {
         let is_its = |path: &RelPath| step.as_ref().is_none_or(|s| s.step.may_have_changed(path));
         let is_meant = |one: &Change| {
-            let is_in = |path: &RelPath| one.path.starts_with(path) || one.old_path().starts_with(path);
+            let is_in =
+                |path: &RelPath| one.path.starts_with(path) || one.old_path().starts_with(path);
             within.is_none_or(is_in)
         };
         change.changes.retain(|one| is_its(&one.path) && is_meant(one));
@@ -229,7 +233,7 @@ fn write_step(
             writeln!(out, "    {}", escape(line.as_bytes()))?;
         }
     }
-    for words in outside_report::in_words(&step.outside) {
+    for words in outside::in_words(&step.outside) {
         writeln!(out, "{words}")?;
     }
     if step.went_on() {
