@@ -1,7 +1,7 @@
 //! Lines of all times: every distinct content is searched once, those that were there last first.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use herma_records::step::StepId;
@@ -135,10 +135,18 @@ impl Operation<'_> {
         let mut known = LineSet::default();
         if let Some(present) = present {
             unread.extend_from_slice(&present.unread);
-            let there = ages.contents_now(present);
-            known = self.lines_of(&there, asked, &present.lines)?;
+            let there = ages.files_now(present);
+            let contents: Vec<ObjectId> = there.iter().map(|span| ages.content(span)).collect();
+            known = present.lines.clone();
+            self.search(&contents, asked, Wanted::Set, |at, found| {
+                match found {
+                    Ok(found) => known.extend(found.unwrap_or_default().set),
+                    Err(error) => unread.push(ages.unread_content(&there[at], &error)),
+                }
+                ControlFlow::Continue(())
+            })?;
             let there: HashSet<ObjectId> =
-                there.into_iter().chain(present.contents.iter().copied()).collect();
+                contents.into_iter().chain(present.contents.iter().copied()).collect();
             spans.retain(|span| !there.contains(&ages.content(span)));
         }
         let wanted = if present.is_some() { Wanted::Without(&known) } else { Wanted::All };
@@ -164,24 +172,6 @@ impl Operation<'_> {
             }
         })?;
         Ok(unread)
-    }
-
-    /// The lines of these contents that match, with others that are known.
-    fn lines_of(
-        &self,
-        contents: &[ObjectId],
-        asked: &LinesAsked,
-        others: &LineSet,
-    ) -> Result<LineSet> {
-        let mut lines = others.clone();
-        self.search(contents, asked, Wanted::Set, |_, found| {
-            // What cannot be read of the newest checkpoint is told when all of it is searched.
-            if let Ok(Some(found)) = found {
-                lines.extend(found.set);
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok(lines)
     }
 
     fn search(
@@ -254,18 +244,18 @@ impl Ages {
         spans.copied().collect()
     }
 
-    /// What is in the files now, of what the newest checkpoint has.
-    fn contents_now(&self, present: &LinesNow) -> Vec<ObjectId> {
+    /// The files that are now as the newest checkpoint has them, one for each content.
+    fn files_now(&self, present: &LinesNow) -> Vec<Span> {
         let newest = self.newest();
-        let is_there = |span: &&Span| {
+        let is_there = |span: &Span| {
             is_file(span) && span.last == newest && {
                 present.replaced.is_empty()
                     || !present.replaced.contains(&self.past.path(span.path))
             }
         };
-        let numbers: HashSet<u32> =
-            self.past.spans().iter().filter(is_there).map(number_of).collect();
-        numbers.into_iter().map(|number| self.past.content(number)).collect()
+        let spans = self.past.spans().iter().copied().filter(is_there);
+        let by_content: HashMap<u32, Span> = spans.map(|span| (number_of(&span), span)).collect();
+        by_content.into_values().collect()
     }
 
     fn content(&self, span: &Span) -> ObjectId {

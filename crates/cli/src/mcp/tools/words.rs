@@ -8,6 +8,8 @@ use super::brief::{line, steps};
 
 /// So many of several things are named.
 const NAMED: usize = 5;
+/// So many lines of a content.
+const LINES: usize = 20;
 
 /// The rows of the timeline, a line each.
 pub(in crate::mcp) fn timeline(answer: &Value) -> String {
@@ -46,11 +48,12 @@ pub(in crate::mcp) fn found_lines(answer: &Value) -> String {
     let one = |one: &Value| {
         let stay = &one["stays"][0];
         let mut lines = vec![format!("{}, {}", said(&stay["path"]), lived(stay))];
-        for line in entries(one, "lines") {
+        for line in entries(one, "lines").take(LINES) {
             lines.push(format!("  {}: {}", number(line, "number"), said(&line["text"])));
         }
-        if number(one, "more_lines") > 0 {
-            lines.push(format!("  and {} more", number(one, "more_lines")));
+        let count = entries(one, "lines").count() as u64 + number(one, "more_lines");
+        if count > LINES as u64 {
+            lines.push(format!("  and {} more", count - LINES as u64));
         }
         lines.join("\n")
     };
