@@ -88,11 +88,6 @@ impl At {
         let when = crate::filters::parse_when(text)?;
         Ok(Self { text: text.to_owned(), when })
     }
-
-    /// The time as it was written.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
 }
 
 /// What to type instead.
