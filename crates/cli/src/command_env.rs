@@ -193,6 +193,11 @@ impl CommandEnv {
         Ok(project)
     }
 
+    /// Does the person stand in a directory of the project, and not in the project itself?
+    pub(crate) fn is_inside(&self, project: &Project) -> bool {
+        project.rel_path(&self.directory).is_ok_and(|inside| !inside.as_bytes().is_empty())
+    }
+
     /// Paths of this project are named as from the present directory, unless a program reads.
     fn stand_in(&self, project: &Project) {
         let directory = match project.rel_path(&self.directory) {
@@ -216,7 +221,9 @@ impl CommandEnv {
         if matches!(Spec::parse(text), Ok(Spec::Time { .. })) && !is_name {
             let (number, when) = (chosen.number, time::local(chosen.time));
             let age = time::age(chosen.time.seconds, self.now());
-            self.ui.status(format_args!("`{text}` is checkpoint {number}, saved {when} ({age})."));
+            self.ui.status(format_args!(
+                "`{text}` is checkpoint {number}, the last one saved by then: {when} ({age})."
+            ));
         }
     }
 

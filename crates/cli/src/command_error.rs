@@ -244,6 +244,12 @@ fn explain_undo(new: CommandError, error: &Error) -> CommandError {
         Error::NothingToUndo => {
             new.with_hint("`herma list` shows the checkpoints; `herma restore N` goes back to one.")
         }
+        Error::FewerToUndo(count) => new
+            .with_state("Nothing was changed.")
+            .with_hint(format!("`herma undo -n {count}` undoes what there is; `herma list` shows it.")),
+        Error::UndoneAlone(..) | Error::NoPrompts => new
+            .with_state("Nothing was changed.")
+            .with_hint("`herma undo` undoes one after the other; `herma undo --dry-run` shows what is next."),
         Error::NothingToRedo => new
             .with_state("Nothing was changed.")
             .with_hint("`herma redo` redoes what a bare `herma undo` undid, until something new is done. What `herma undo N` undid, `herma undo` brings back; `herma list` shows what is undone."),
@@ -308,6 +314,9 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         }
         Error::UnderWay(..)
         | Error::NothingToUndo
+        | Error::FewerToUndo(_)
+        | Error::UndoneAlone(..)
+        | Error::NoPrompts
         | Error::NothingToRedo
         | Error::ChangedSinceUndo => explain_undo(new, error),
         Error::NeededByInterrupted { .. } => new.with_state("Nothing was removed.").with_hint(

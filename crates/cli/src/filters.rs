@@ -8,7 +8,7 @@ use herma_core::steps::StepChoice;
 use herma_core::types::address::When;
 use herma_core::{Checkpoint, Error, Project, RelPath, State};
 
-use crate::command_env::{CommandEnv, Result};
+use crate::command_env::{CommandEnv, CommandError, Kind, Result};
 
 /// When and where: what every search and every list can be limited to.
 #[derive(Args, Debug, Default)]
@@ -50,9 +50,10 @@ pub(crate) struct Filters {
     /// Only what this agent did
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only what this session did
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    /// Only what this session did; the beginning of its id is enough, and without one it is the last session
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
+    session: Option<Option<String>>,
 }
 
 impl Filters {
@@ -77,6 +78,7 @@ impl Filters {
             return Ok(None);
         }
         let (since, until) = self.within.times(env);
+        let session = session_meant(project, self.session.as_ref())?;
         let is_said =
             |wanted: &Option<String>, is: &Option<String>| wanted.is_none() || wanted == is;
         let fits = |one: &Checkpoint| {
@@ -84,7 +86,7 @@ impl Filters {
             since.is_none_or(|since| seconds >= since)
                 && until.is_none_or(|until| seconds <= until)
                 && is_said(&self.agent, &one.facts.agent)
-                && is_said(&self.session, &one.facts.session)
+                && is_said(&session, &one.facts.session)
         };
         let scope = self.within.paths(env, project)?;
         let all = project.timeline()?;
@@ -113,13 +115,27 @@ impl Filters {
         let (since, until) = self.within.times(env);
         Ok(StepChoice {
             agent: self.agent.clone(),
-            session: self.session.clone(),
+            session: session_meant(project, self.session.as_ref())?,
             since,
             until,
             paths: self.within.paths(env, project)?,
             ..StepChoice::default()
         })
     }
+}
+
+/// The session that `--session` means.
+pub(crate) fn session_meant(
+    project: &Project,
+    asked: Option<&Option<String>>,
+) -> Result<Option<String>> {
+    let Some(named) = asked else { return Ok(None) };
+    let Some(session) = project.session_meant(named.as_deref())? else {
+        let none = "no agent told of a session in this project";
+        return Err(CommandError::new(Kind::NoStore, none)
+            .with_hint("`herma list` shows what happened here."));
+    };
+    Ok(Some(session))
 }
 
 /// Is anything of this different in two checkpoints?

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stderr)]
 
 mod faults {
+    mod adoption;
     mod cap;
     mod copy;
     mod crash;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use herma_diff::DiffError;
 use herma_fs::Errno;
 use herma_records::checkpoint::address::{BadCheckpointName, BadSpec};
-use herma_records::step::StepId;
+use herma_records::step::{StepId, StepKind};
 use herma_store::error::StoreError;
 use herma_store::gc::GcError;
 use herma_store::objects::ObjectError;
@@ -215,6 +215,15 @@ pub enum Error {
     /// There is nothing older to go back to.
     #[error("there is nothing to undo")]
     NothingToUndo,
+    /// Several were to be undone at once, and only so many are there.
+    #[error("there {} to undo", if *.0 == 1 { "is only one prompt".to_owned() } else { format!("are only {} prompts", .0) })]
+    FewerToUndo(usize),
+    /// Several were to be undone at once, and this is among them.
+    #[error("{} {} is among them, and it is undone by itself", .1.word(), .0)]
+    UndoneAlone(StepId, StepKind),
+    /// Several were to be undone at once, and nothing that an agent did can be.
+    #[error("no prompts can be undone now, and only prompts are undone several at once")]
+    NoPrompts,
     /// Nothing was undone, or the undone state is gone.
     #[error("there is nothing to redo")]
     NothingToRedo,

@@ -65,6 +65,7 @@ use crate::restore::run::Restored;
 use crate::rows::{RowChanges, Rows};
 use crate::save::{SaveOptions, Saved};
 use crate::steps::calls::{BegunCall, Call};
+use crate::steps::choose::session_meant;
 use crate::steps::list::ListedStep;
 use crate::steps::recording::{BegunStep, EndedStep, Whose};
 use crate::steps::{CallEnd, Ran, StepChoice};
@@ -474,6 +475,12 @@ impl Project {
     /// Is any step of this project on record?
     pub fn has_steps(&self) -> Result<bool> {
         self.if_stored(Operation::has_steps)
+    }
+
+    /// The session somebody means by the beginning of its id, or the last one if none is named.
+    pub fn session_meant(&self, named: Option<&str>) -> Result<Option<String>> {
+        let meant = |operation: &Operation<'_>| Ok(session_meant(&operation.all_steps()?, named));
+        Ok(self.if_stored(meant)?.or_else(|| named.map(str::to_owned)))
     }
 
     /// The chosen steps, newest first. A project nobody has heard of has none.

@@ -65,6 +65,7 @@ exceptions! {
     UnderWay: Error = "What would be undone is still under way." for CoreError::UnderWay(..),
     NotRecent: Error = "What would be undone is older than a save by hand or than a day, or edits by hand would go with it.",
     NothingToUndo: Error = "There is nothing older to go back to." for CoreError::NothingToUndo,
+    NotSoMany: Error = "So many prompts cannot be undone at once." for CoreError::FewerToUndo(_) | CoreError::UndoneAlone(..) | CoreError::NoPrompts,
     NothingToRedo: Error = "Nothing was undone, or the undone state is gone." for CoreError::NothingToRedo,
     ChangedSinceUndo: Error = "Files changed after the undo, so there is no straight way forward." for CoreError::ChangedSinceUndo,
     NeededByInterrupted: Error = "An interrupted restore needs this checkpoint." for CoreError::NeededByInterrupted { .. },

@@ -16,7 +16,7 @@ TABLE = Path(__file__).parents[2] / "testkit" / "cases" / "undo.txt"
 REFUSALS = [
     ((herma.NothingToUndo, herma.NothingToRedo, herma.ChangedSinceUndo), "nothing"),
     ((herma.NoStore, herma.NoCheckpoints), "nothing"),
-    (herma.UnderWay, "refused"),
+    ((herma.UnderWay, herma.NotSoMany), "refused"),
     (herma.NotRecent, "asks"),
     ((herma.NoSuchStep, herma.OutOfRange, herma.PathUnknown), "unknown"),
 ]
@@ -187,6 +187,8 @@ def run(project, command):
 
 def undo(project, asked):
     options = dict(asked.options)
+    if "count" in options:
+        options["count"] = int(options["count"])
     is_last = options.pop("last_prompt", False)
     choice = {"agent": options.pop("only_agent", None), "turn": options.pop("turn", None)}
     if not is_last:

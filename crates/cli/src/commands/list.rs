@@ -1,6 +1,7 @@
 //! `herma list`
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::steps::StepChoice;
@@ -13,6 +14,7 @@ use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
 use crate::render::nearby::{projects_nearby, tell_of_moved};
 use crate::render::project_json;
+use crate::terminal::escape;
 
 /// Show what happened in this project, newest first: prompts, edits by hand, saves and restores
 ///
@@ -73,6 +75,12 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
         }
         Ok(())
     })?;
+    if rows.is_some() && !args.filters.is_given() && env.is_inside(&project) {
+        let root = escape(project.root().as_os_str().as_bytes());
+        env.ui.hint(format_args!(
+            "This is all of {root}; `herma list --path .` is what changed here."
+        ));
+    }
     if let Some(reach) = rows.as_ref().and_then(|(rows, _)| timeline::reach(rows, env.now())) {
         env.ui.status(reach);
     }

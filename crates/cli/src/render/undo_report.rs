@@ -31,7 +31,7 @@ const PROMPT_COLUMNS: usize = 60;
 pub(crate) fn report_planned(
     env: &CommandEnv,
     project: &Project,
-    (plan, unit): (&UndoPlan, Option<&Unit>),
+    (plan, units): (&UndoPlan, &[Unit]),
     null: bool,
     told: Told,
 ) -> Result<Outcome> {
@@ -60,7 +60,7 @@ pub(crate) fn report_planned(
         let [_, doing] = verb(plan);
         env.ui.status(format_args!(
             "{doing} {} would change {}. Nothing was changed.",
-            what(plan, unit, &known),
+            what(plan, units, &known),
             counted(plan.reversed.changes.len(), "path"),
         ));
     }
@@ -99,7 +99,7 @@ pub(crate) fn report_steps_undone(
         let [did, _] = verb(plan);
         env.ui.status(format_args!(
             "{did} {}: {} written, {} deleted.",
-            what(plan, planned.map(|planned| &planned.unit), &known),
+            what(plan, planned.map_or(&[], |planned| &*planned.units), &known),
             counted(restored.written, "file"),
             restored.removed
         ));
@@ -128,9 +128,9 @@ pub(crate) const fn back_from_redo(is_whole: bool) -> &'static str {
     }
 }
 
-/// A unit in a sentence: its prompt, or its number.
-pub(crate) fn unit_in_words(unit: &Unit) -> String {
-    some_in_words(unit, |_| true)
+/// Units in a sentence: each with its prompt, or its number.
+pub(crate) fn units_in_words(units: &[Unit]) -> String {
+    some_in_words(units, |_| true)
 }
 
 /// One of Herma's own moves in a sentence: what it was, and its number.
@@ -143,8 +143,13 @@ pub(crate) fn move_in_words(step: &Step) -> Option<String> {
     Some(format!("{noun} {}", step.id()))
 }
 
-/// The same of some of its steps.
-fn some_in_words(unit: &Unit, is_meant: impl Fn(&StepId) -> bool) -> String {
+/// The same of some of their steps.
+fn some_in_words(units: &[Unit], is_meant: impl Fn(&StepId) -> bool) -> String {
+    let words: Vec<String> = units.iter().map(|unit| unit_in_words(unit, &is_meant)).collect();
+    in_a_row(&words)
+}
+
+fn unit_in_words(unit: &Unit, is_meant: impl Fn(&StepId) -> bool) -> String {
     if let [only] = &unit.steps[..]
         && let Some(moved) = move_in_words(only)
     {
@@ -214,15 +219,15 @@ impl Known {
 }
 
 /// What is undone, in words.
-fn what(plan: &UndoPlan, unit: Option<&Unit>, known: &Known) -> String {
+fn what(plan: &UndoPlan, units: &[Unit], known: &Known) -> String {
     let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
     match &paths[..] {
-        [] => what_steps(plan, unit, known),
-        paths => format!("{} in {}", what_steps(plan, unit, known), in_a_row(paths)),
+        [] => what_steps(plan, units, known),
+        paths => format!("{} in {}", what_steps(plan, units, known), in_a_row(paths)),
     }
 }
 
-fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, known: &Known) -> String {
+fn what_steps(plan: &UndoPlan, units: &[Unit], known: &Known) -> String {
     let outcomes = plan.outcomes();
     let is_whole = outcomes.iter().all(|outcome| outcome.extent == Extent::Whole);
     if let Some(target) = target(plan) {
@@ -233,13 +238,13 @@ fn what_steps(plan: &UndoPlan, unit: Option<&Unit>, known: &Known) -> String {
     let is_in =
         |step: &Step| matches!(step.end, StepEnd::Unchanged(_)) || plan.steps.contains(&step.id());
     let is_redo = plan.asked.how == UndoneAs::Redo;
-    if is_redo && unit.is_some_and(|unit| unit.steps.is_empty()) {
+    if is_redo && units.is_empty() {
         return format!("what was undone in {}", changed_files(plan));
     }
-    let is_all = |unit: &&Unit| is_redo || is_whole && unit.steps.iter().all(is_in);
-    if let Some(unit) = unit.filter(is_all) {
+    let is_all = is_redo || is_whole && units.iter().flat_map(|unit| &unit.steps).all(is_in);
+    if is_all && !units.is_empty() {
         let part = if is_whole { "" } else { "a part of " };
-        return format!("{part}{}", some_in_words(unit, |id| known.is_meant(id)));
+        return format!("{part}{}", some_in_words(units, |id| known.is_meant(id)));
     }
     if let Some(moved) = known.moved.as_ref().filter(|_| is_whole) {
         return moved.clone();
@@ -459,9 +464,7 @@ fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
             Doubt::InBackground => {
                 "went on in the background: what it changed meanwhile cannot be told from this"
             }
-            Doubt::Unclear => {
-                "may not have been alone: what else was deleted or changed in its files meanwhile, by hand too, counts as its own"
-            }
+            Doubt::Unclear => "may include what you edited or deleted in its files while it ran",
             Doubt::CheckpointGone => {
                 "has lost a checkpoint: what changed until the next one, by hand too, counts as its own"
             }

@@ -64,7 +64,10 @@ fn a_time_is_the_state_the_project_was_in_then() {
     for command in [&["diff", "0s"][..], &["restore", "0s", "--dry-run"], &["pin", "0s"]] {
         let done = project.run(command).success();
         let said = done.error_text();
-        assert!(said.starts_with("`0s` is checkpoint 1, saved 20"), "{command:?}: {said}");
+        assert!(
+            said.starts_with("`0s` is checkpoint 1, the last one saved by then: 20"),
+            "{command:?}: {said}"
+        );
         assert!(said.contains(" ago).\n") || said.contains("(just now).\n"), "{said}");
     }
     let named = project.run(["diff", "1"]).success();

@@ -570,6 +570,42 @@ fn what_a_redo_left_as_it_is_is_undone_with_the_rest() {
 }
 
 #[test]
+fn a_session_is_named_by_its_beginning_or_is_the_last_one() {
+    let env = test_env();
+    let project = env.work_dir("shop").files([("a.txt", "1\n")]);
+    project.run(["save"]).success();
+    for (session, text) in [("5fe9979a-eb0e", "2\n"), ("b550f93d-1a2b", "3\n")] {
+        let begun = project.run(["step", "begin", "--agent", "claude", "--session", session]);
+        project.write("a.txt", text);
+        project.run(["step", "end", begun.success().text().trim()]).success();
+    }
+    let rows = |arguments: &[&str]| {
+        let listed = project.run([&["list", "--json"], arguments].concat()).success();
+        json(&listed)["rows"].as_array().expect("rows").len()
+    };
+    assert_eq!([rows(&["--session", "5fe9"]), rows(&["--session"])], [1, 1]);
+    project.run(["undo", "--session", "5fe", "--yes"]).code(10);
+    project.run(["undo", "--session", "--dry-run"]).success();
+    project.run(["undo", "--session"]).success();
+    assert_eq!(project.read("a.txt"), "2\n");
+    project.run(["undo", "--session", "5fe9"]).success();
+    assert_eq!(project.read("a.txt"), "1\n");
+}
+
+#[test]
+fn in_a_directory_of_the_project_the_list_says_that_it_is_about_all_of_it() {
+    let env = test_env();
+    let project = env.work_dir("shop").files([("docs/a.txt", "1\n")]);
+    project.run(["save"]).success();
+    let hint = "`herma list --path .` is what changed here";
+    assert!(!project.run(["list"]).success().error_text().contains(hint));
+    let below = project.run(["-C", "docs", "list"]).success();
+    assert!(below.error_text().contains(hint), "{below}");
+    let here = project.run(["-C", "docs", "list", "--path", "."]).success();
+    assert!(!here.error_text().contains(hint), "{here}");
+}
+
+#[test]
 fn what_is_not_saved_is_in_the_list_of_its_paths_and_in_the_history_of_its_directory() {
     let env = test_env();
     let project = shop(&env);

@@ -220,6 +220,18 @@ fn two_prompts_back_and_forward_again() {
     types(&mut shell, "herma redo", &["Redid \"first prompt\""]);
     types(&mut shell, "herma redo", &["Redid \"second prompt\""]);
     assert_eq!(project.read("config.py"), both);
+    // The same in two commands.
+    changed(&project, "config.py", 5, "mine");
+    let names = "\"second prompt\" (step 3) and \"first prompt\" (step 2)";
+    let would = format!("Undoing {names} would change 1 path");
+    types(&mut shell, "herma undo -n 2 --dry-run", &["-second", &would]);
+    let did = format!("Undid {names}");
+    types(&mut shell, "herma undo -n 2", &[&did, "`herma redo` brings it back"]);
+    assert_eq!(project.read("config.py"), lines(1..=9).replace("line 5", "mine"));
+    types(&mut shell, "herma redo", &[&format!("Redid {names}")]);
+    assert_eq!(project.read("config.py"), both.replace("line 5", "mine"));
+    types(&mut shell, "herma undo -n 3", &["only 2 prompts", "Nothing was changed", "-n 2"]);
+    types(&mut shell, "herma undo -n 2 3", &["`--count` is about the last prompt"]);
 }
 
 #[test]

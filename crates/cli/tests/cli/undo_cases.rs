@@ -57,6 +57,9 @@ fn refusal(message: &str) -> &str {
         ("so there is nothing to redo", "nothing"),
         ("no checkpoints for", "nothing"),
         ("is still under way", "refused"),
+        ("there is only one prompt to undo", "refused"),
+        ("it is undone by itself", "refused"),
+        ("no prompts can be undone", "refused"),
         ("is older than", "asks"),
         ("has lost a checkpoint", "asks"),
         ("are gone", "gone"),
@@ -138,7 +141,8 @@ fn call(project: &Project, words: &[String]) -> (&'static str, Value) {
         say(switch, true.into());
     }
     for (name, value) in &asked.values {
-        say(name, value.clone().into());
+        let number = (name == "count").then(|| value.parse::<u64>().expect("a count").into());
+        say(name, number.unwrap_or_else(|| value.clone().into()));
     }
     if !asked.steps.is_empty() {
         say("steps", numbers(project, &asked.steps).into());

@@ -95,21 +95,13 @@ impl Operation<'_> {
             refs.extend(extra.map(|id| (extra_name.as_str(), id)));
             refs.push((&checkpoint, entry.id));
             self.store.dirs.refs().create(&refs)?;
-            if labels.is_pinned(entry.number) {
-                self.store.dirs.refs().create(&[(&pin_ref(&self.id, number), entry.id)])?;
-            }
-            for name in labels.names_of(&entry.id) {
-                let full = name_ref(&self.id, name);
-                if self.store.dirs.refs().read(&full)?.is_none() {
-                    self.store.dirs.refs().create(&[(&full, entry.id)])?;
-                }
-            }
         }
         if let (true, Some(newest)) = (ours.entries.is_empty(), theirs.newest()) {
             // Only a view for Hermes and `git log`; the next save heals what could not be done.
             let _ = self.move_mirror(ours.mirror, newest.id);
         }
         let now = self.load_history()?;
+        self.carry_labels(&theirs, &now, &labels)?;
         let place_of = |place: i64| {
             let last = theirs.entries.iter().rev().find(|entry| entry.place <= place);
             let last = last.and_then(|last| now.entries.iter().find(|entry| entry.id == last.id));
@@ -126,6 +118,21 @@ impl Operation<'_> {
         let taken = now.entries.iter().filter(|now| fresh.iter().any(|entry| entry.id == now.id));
         let numbers = taken.map(|entry| entry.number).collect();
         Ok(Adopted { numbers, were: fresh.iter().map(|entry| entry.number).collect() })
+    }
+
+    /// Names and pins of what is ours now: of what came before a kill, too.
+    fn carry_labels(&self, theirs: &History, now: &History, labels: &Labels) -> Result<()> {
+        for entry in &theirs.entries {
+            let Some(own) = now.entries.iter().find(|own| own.id == entry.id) else { continue };
+            let pin = labels.is_pinned(entry.number).then(|| pin_ref(&self.id, own.number));
+            let names = labels.names_of(&entry.id).map(|name| name_ref(&self.id, name));
+            for full in names.chain(pin) {
+                if self.store.dirs.refs().read(&full)?.is_none() {
+                    self.store.dirs.refs().create(&[(&full, entry.id)])?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The numbers for checkpoints of another project: their own if none was ever given here.
@@ -182,7 +189,7 @@ fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<
             (stat.kind == herma_fs::FileKind::Directory) == (entry.mode == EntryMode::Directory)
         })
     });
-    Ok(!names.is_empty() && here.count() * 100 >= names.len() * RESEMBLANCE_PERCENT)
+    Ok(!names.is_empty() && here.count() * 100 > names.len() * RESEMBLANCE_PERCENT)
 }
 
 /// Removes the steps and refs of a project whose checkpoints have moved elsewhere.

@@ -37,6 +37,21 @@ pub enum TurnChoice {
     Named(String),
 }
 
+/// How much of the beginning of a session's id is enough.
+const MIN_SESSION_CHARS: usize = 4;
+
+/// The session somebody means by the beginning of its id, or the last one if none is named. An id that is no beginning of
+/// exactly one is given back.
+pub(crate) fn session_meant(steps: &[Step], named: Option<&str>) -> Option<String> {
+    let sessions = || steps.iter().rev().filter_map(|step| step.start.facts.session.as_ref());
+    let Some(named) = named else { return sessions().next().cloned() };
+    let begins = |session: &&String| session.starts_with(named);
+    let fitting: BTreeSet<&String> = sessions().filter(begins).collect();
+    let is_clear = fitting.len() == 1 && named.chars().count() >= MIN_SESSION_CHARS;
+    let found = fitting.into_iter().next().filter(|_| is_clear);
+    Some(found.map_or_else(|| named.to_owned(), Clone::clone))
+}
+
 impl StepChoice {
     /// Is anything said?
     pub fn is_all(&self) -> bool {

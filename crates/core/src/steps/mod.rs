@@ -9,7 +9,7 @@
 //! several were, nobody can tell which: it is unattributed (`timeline`).
 
 pub(crate) mod calls;
-mod choose;
+pub(crate) mod choose;
 pub(crate) mod list;
 mod numbering;
 pub(crate) mod passed_over;

@@ -23,6 +23,8 @@ const SECONDS_OF_A_DAY: i64 = 24 * 3600;
 /// How what was newest is to be undone.
 #[derive(Clone, Debug, Default)]
 pub struct UndoLast {
+    /// So many more units, those before it, at once with it.
+    pub more: usize,
     /// Only in these files and directories: then it is about the last unit that changed them.
     pub paths: Vec<RelPath>,
     /// Only the last tool call of it.
@@ -64,12 +66,12 @@ pub struct JustMoved {
 /// What an undo would undo, and how.
 #[derive(Clone, Debug)]
 pub struct PlannedUndo {
-    /// What it undoes, or brings back.
-    pub unit: Unit,
+    /// What it undoes, or brings back, the newest first.
+    pub units: Vec<Unit>,
     /// What that would do.
     pub plan: UndoPlan,
-    /// Why a person should be asked first.
-    pub doubt: Option<UndoDoubt>,
+    /// What of it a person should be asked about first, and why.
+    pub doubted: Option<(Unit, UndoDoubt)>,
     /// Is all of the unit meant?
     pub is_whole: bool,
 }
@@ -102,20 +104,19 @@ impl std::fmt::Display for UndoDoubt {
 impl NextMove {
     /// What a person should be asked about first, and why.
     pub fn doubt(&self) -> Option<(&Unit, UndoDoubt)> {
-        let doubt = match self {
-            Self::Steps(planned) => planned.doubt,
-            Self::States(_, just) => just.as_ref().and_then(|just| just.doubt),
+        match self {
+            Self::Steps(planned) => planned.doubted.as_ref().map(|(unit, doubt)| (unit, *doubt)),
+            Self::States(_, just) => just.as_ref().and_then(|just| Some((&just.unit, just.doubt?))),
             Self::Again(_) => None,
-        };
-        self.unit().zip(doubt)
+        }
     }
 
-    /// What is undone or redone.
-    pub fn unit(&self) -> Option<&Unit> {
+    /// What is undone or redone, the newest first.
+    pub fn units(&self) -> &[Unit] {
         match self {
-            Self::Steps(planned) => Some(&planned.unit),
-            Self::States(_, just) => just.as_ref().map(|just| &just.unit),
-            Self::Again(_) => None,
+            Self::Steps(planned) => &planned.units,
+            Self::States(_, Some(just)) => std::slice::from_ref(&just.unit),
+            Self::States(_, None) | Self::Again(_) => &[],
         }
     }
 
@@ -129,9 +130,32 @@ impl NextMove {
     }
 }
 
+impl UndoLast {
+    /// The steps of a unit that are meant, by their handles. Who decides about conflicts by now, or names the file, means what is
+    /// left of it and not what came before it.
+    pub(crate) fn handles_of(&self, unit: &Unit) -> Vec<i64> {
+        unit.to_undo(self.conflicts != Conflicts::Leave || !self.paths.is_empty())
+    }
+
+    /// The same of these steps.
+    pub(crate) fn of(&self, handles: Vec<i64>) -> UndoSteps {
+        UndoSteps {
+            steps: chosen(handles),
+            paths: self.paths.clone(),
+            how: UndoneAs::Last,
+            conflicts: self.conflicts,
+            file_by_file: self.file_by_file,
+            ..UndoSteps::default()
+        }
+    }
+}
+
 impl Operation<'_> {
     pub(crate) fn plan_undo(&self, asked: &UndoLast) -> Result<NextMove> {
-        let along_states = || Ok(NextMove::States(Move::Undo, None));
+        let along_states = || match asked.more {
+            0 => Ok(NextMove::States(Move::Undo, None)),
+            _ => Err(Error::NoPrompts),
+        };
         // Of a project that is gone altogether, all is wanted back.
         if self.records()?.0.is_some() || stat_path(&self.root)?.is_none() {
             return along_states();
@@ -149,7 +173,11 @@ impl Operation<'_> {
             let session = unit.turn().map(|(session, _)| session);
             asked.session.is_none() || session == asked.session.as_deref()
         };
-        for unit in units.into_iter().filter(of_session) {
+        let units = units.into_iter().filter(of_session);
+        if asked.more > 0 {
+            return self.plan_several(units, asked);
+        }
+        for unit in units {
             if let Some(next) = self.plan_unit(unit, asked)? {
                 return Ok(next);
             }
@@ -159,23 +187,14 @@ impl Operation<'_> {
 
     /// What undoing a unit would do; `None` if nothing of it is there any more.
     fn plan_unit(&self, unit: Unit, asked: &UndoLast) -> Result<Option<NextMove>> {
-        // Who decides about conflicts by now, or names the file, means what is left of it and not what came before it.
-        let again = asked.conflicts != Conflicts::Leave || !asked.paths.is_empty();
-        let all = unit.to_undo(again);
+        let all = asked.handles_of(&unit);
         let choices: Vec<Vec<i64>> = if asked.only_step {
             all.into_iter().rev().map(|handle| vec![handle]).collect()
         } else {
             vec![all]
         };
         for handles in choices.into_iter().filter(|handles| !handles.is_empty()) {
-            let asked_of = UndoSteps {
-                steps: chosen(handles),
-                paths: asked.paths.clone(),
-                how: UndoneAs::Last,
-                conflicts: asked.conflicts,
-                file_by_file: asked.file_by_file,
-                ..UndoSteps::default()
-            };
+            let asked_of = asked.of(handles);
             let looked = self.look_for(&asked_of)?;
             let is_whole = asked.paths.is_empty() && !asked.only_step;
             if asked.paths.is_empty()
@@ -191,16 +210,21 @@ impl Operation<'_> {
             if plan.leaves_all() && plan.outside.is_empty() {
                 continue;
             }
-            if unit.is_under_way(self.clock().now().seconds) && !asked.running {
-                return Err(Error::UnderWay(unit.id, unit.prompt().map(str::to_owned)));
-            }
-            let is_gone = plan.doubts.iter().any(|(_, doubt)| *doubt == Doubt::CheckpointGone);
-            let doubt =
-                if is_gone { Some(UndoDoubt::CheckpointGone) } else { self.doubt_about(&unit)? };
-            let planned = PlannedUndo { unit, plan, doubt, is_whole };
+            self.check_over(&unit, asked)?;
+            let doubt = self.doubt_about_planned(&unit, &plan)?;
+            let doubted = doubt.map(|doubt| (unit.clone(), doubt));
+            let planned = PlannedUndo { units: vec![unit], plan, doubted, is_whole };
             return Ok(Some(NextMove::Steps(Box::new(planned))));
         }
         Ok(None)
+    }
+
+    /// Refuses what is under way, unless that is meant, too.
+    pub(crate) fn check_over(&self, unit: &Unit, asked: &UndoLast) -> Result<()> {
+        if unit.is_under_way(self.clock().now().seconds) && !asked.running {
+            return Err(Error::UnderWay(unit.id, unit.prompt().map(str::to_owned)));
+        }
+        Ok(())
     }
 
     pub(crate) fn plan_redo(&self) -> Result<NextMove> {
@@ -236,9 +260,10 @@ impl Operation<'_> {
         if taken.iter().any(|step| step.kind.is_move()) {
             taken.retain(|step| step.kind.is_move());
         }
-        let unit = marks.unit(taken);
+        let taken: Vec<i64> = taken.into_iter().map(|step| step.handle).collect();
+        let units = units.into_iter().filter_map(|unit| unit.of_these(&taken, &marks)).collect();
         let plan = self.plan_from(looked, &asked)?;
-        Ok(NextMove::Steps(Box::new(PlannedUndo { unit, plan, doubt: None, is_whole })))
+        Ok(NextMove::Steps(Box::new(PlannedUndo { units, plan, doubted: None, is_whole })))
     }
 
     /// Does whatever an undo or redo would do next.
@@ -311,6 +336,20 @@ impl Operation<'_> {
             history.get_or_init(load).as_ref()?.entry(&id).ok().map(|entry| entry.place)
         };
         Marks::after(steps, &place_of, self.clock().now().seconds)
+    }
+
+    /// The same, also about what this plan would do.
+    pub(crate) fn doubt_about_planned(
+        &self,
+        unit: &Unit,
+        plan: &UndoPlan,
+    ) -> Result<Option<UndoDoubt>> {
+        let is_of_unit = |id: &StepId| unit.steps.iter().any(|step| step.is(*id));
+        let mut doubts = plan.doubts.iter().filter(|(step, _)| is_of_unit(step));
+        if doubts.any(|(_, doubt)| *doubt == Doubt::CheckpointGone) {
+            return Ok(Some(UndoDoubt::CheckpointGone));
+        }
+        self.doubt_about(unit)
     }
 
     /// Would a person be surprised that this is what an undo undoes?

@@ -9,6 +9,7 @@ pub(crate) mod last;
 pub(crate) mod notice;
 pub(crate) mod plan;
 pub(crate) mod preview;
+pub(crate) mod several;
 pub(crate) mod steps;
 pub(crate) mod stretches;
 pub(crate) mod units;

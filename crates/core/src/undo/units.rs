@@ -59,6 +59,13 @@ impl Unit {
         all.into_iter().collect()
     }
 
+    /// What these steps, given by their handles, are of it.
+    pub(crate) fn of_these(self, handles: &[i64], marks: &Marks) -> Option<Self> {
+        let mut steps = self.steps;
+        steps.retain(|step| handles.contains(&step.handle));
+        (!steps.is_empty()).then(|| marks.unit(steps))
+    }
+
     /// Where it stands among the checkpoints: see [`order_at`].
     pub(crate) const fn order(&self) -> i64 {
         self.newest.0

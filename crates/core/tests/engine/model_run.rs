@@ -222,7 +222,7 @@ impl<'l> Run<'l> {
         before: &Files,
     ) {
         let now = self.project.tree();
-        if let Some(straight) = straight.or_else(|| self.reversed(step, &planned.unit)) {
+        if let Some(straight) = straight.or_else(|| self.reversed(step, &planned.units[0])) {
             assert_same(&straight, &now, "nobody changed that since");
         }
         let changes = taken.plan.reversed.changes.keys().map(|path| path.as_bytes().to_vec());

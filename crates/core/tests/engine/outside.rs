@@ -189,7 +189,7 @@ fn an_undo_after_a_step_deep_in_a_left_out_directory_says_that_it_goes_further_b
     let Ok(Undone::Steps(planned, Some(_))) = p.undo() else {
         panic!("an undo undoes it");
     };
-    assert_eq!(planned.unit.id, busy.id());
+    assert_eq!(planned.units[0].id, busy.id());
     assert_eq!(p.read("a.txt"), "one\n");
 }
 

@@ -99,7 +99,10 @@ fn overlapping_steps_that_end_in_the_same_state_have_numbers_and_checkpoints_of_
     assert_eq!((first.tree, first.modes), (second.tree, second.modes));
     p.expect("a.txt", &[("whose?\n", &format!("?[{one}, {two}]"))]);
     let Undone::Steps(planned, Some(taken)) = p.undo().unwrap() else { panic!("a step") };
-    assert_eq!((planned.unit.id, names(&taken.plan.unattributed)), (two, vec!["a.txt".to_owned()]));
+    assert_eq!(
+        (planned.units[0].id, names(&taken.plan.unattributed)),
+        (two, vec!["a.txt".to_owned()])
+    );
     assert_eq!(p.read("a.txt"), "whose?\n", "it is not known whose it is");
     p.undo_steps(&of_steps(&[one, two]));
     assert_eq!(p.read("a.txt"), "old\n");

@@ -229,7 +229,9 @@ pub fn run(project: &Project, words: &[String]) -> &'static str {
             undo_steps(project, &UndoSteps { steps, paths, conflicts, ..UndoSteps::default() })
         }
         "undo" => {
+            let count = asked.value("count").map_or(1, |count| count.parse().unwrap());
             let last = UndoLast {
+                more: count - 1,
                 paths,
                 only_step: asked.has("step"),
                 session: asked.value("session"),
@@ -309,7 +311,9 @@ fn refusal(error: &Error) -> &'static str {
         | Error::ChangedSinceUndo
         | Error::NoStore(_)
         | Error::NoCheckpoints { .. } => "nothing",
-        Error::UnderWay(..) => "refused",
+        Error::UnderWay(..) | Error::FewerToUndo(_) | Error::UndoneAlone(..) | Error::NoPrompts => {
+            "refused"
+        }
         Error::NoSteps | Error::NoSuchStep(_) | Error::NoSuchNumber { .. } => "unknown",
         Error::StepsForgotten(_) => "gone",
         other => panic!("{other:?}"),

@@ -44,6 +44,7 @@ __all__ = [
     "NotFound",
     "NotInCheckpoint",
     "NotRecent",
+    "NotSoMany",
     "NothingThere",
     "NothingToContinue",
     "NothingToRedo",
@@ -156,6 +157,8 @@ class NotRecent(Error):
     """What would be undone is older than a save by hand or than a day, or edits by hand would go with it."""
 class NothingToUndo(Error):
     """There is nothing older to go back to."""
+class NotSoMany(Error):
+    """So many prompts cannot be undone at once."""
 class NothingToRedo(Error):
     """Nothing was undone, or the undone state is gone."""
 class ChangedSinceUndo(Error):
@@ -657,6 +660,7 @@ class Project:
         self,
         *,
         paths: Optional[_Paths] = None,
+        count: int = 1,
         step: bool = False,
         session: Optional[str] = None,
         running: bool = False,
@@ -668,8 +672,8 @@ class Project:
         Again: the one before. Where no steps are known, it goes to the state before.
 
         With `paths` it is about the last prompt that changed these, and only these; with `step` only about its last tool call; with
-        `session` about what this session did. A prompt still under way is refused unless `running`, and what is older than a save by
-        hand, or than a day, unless `yes`.
+        `session` about what this session did; with `count` about so many prompts at once. A prompt still under way is refused unless
+        `running`, and what is older than a save by hand, or than a day, unless `yes`.
 
         It is stopped, or finished first, as `restore` is.
         """

@@ -218,17 +218,18 @@ impl Project {
     /// Again: the one before. Where no steps are known, it goes to the state before.
     ///
     /// With `paths` it is about the last prompt that changed these, and only these; with `step` only about its last tool call; with
-    /// `session` about what this session did. A prompt still under way is refused unless `running`, and what is older than a save by
-    /// hand, or than a day, unless `yes`.
+    /// `session` about what this session did; with `count` about so many prompts at once. A prompt still under way is refused unless
+    /// `running`, and what is older than a save by hand, or than a day, unless `yes`.
     ///
     /// It is stopped, or finished first, as `restore` is.
     #[pyo3(signature = (
-        *, paths=None, step=false, session=None, running=false, yes=false, conflicts="leave", progress=None
+        *, paths=None, count=1, step=false, session=None, running=false, yes=false, conflicts="leave", progress=None
     ))]
     fn undo(
         &self,
         py: Python<'_>,
         paths: Option<Scope>,
+        count: usize,
         step: bool,
         session: Option<Words>,
         running: bool,
@@ -238,6 +239,9 @@ impl Project {
     ) -> PyResult<Restored> {
         let Asked { paths, conflicts, .. } = Asked::new(paths, None, false, conflicts)?;
         let session = said(session);
+        if count == 0 || count > 1 && step {
+            return Err(BadRequest::new_err("`count` is at least 1, and with `step` only 1"));
+        }
         let undone = finishing(py, progress, RESTORE, |listener| {
             self.with(|project| {
                 let paths = paths.inside(project)?;
@@ -245,6 +249,7 @@ impl Project {
                     return Err(herma_core::Error::PathUnknown { path });
                 }
                 let asked = UndoLast {
+                    more: count - 1,
                     paths,
                     only_step: step,
                     session: session.clone(),

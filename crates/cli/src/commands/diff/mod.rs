@@ -65,7 +65,7 @@ pub(crate) struct DiffArgs {
 
 pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    if let Some(choice) = args.steps.choice() {
+    if let Some(choice) = args.steps.choice(&project)? {
         return steps::diff_steps(env, &project, args, &choice);
     }
     let sides = Sides::choose(env, &project, &args.arguments, &args.paths)?;

@@ -16,15 +16,17 @@ use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::undo_steps::turn_choice;
 use crate::commands::steps::known::no_such_steps;
+use crate::filters::session_meant;
 use crate::render::authors::warn_of_gaps;
 use crate::render::project_json;
 
 /// Which steps are meant.
 #[derive(Args, Debug)]
 pub(super) struct StepsChoiceArgs {
-    /// Show what this session changed
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    /// Show what this session changed; without an ID, the last one
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
+    session: Option<Option<String>>,
     /// Show what this prompt led to; without an ID, the newest one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
@@ -45,15 +47,15 @@ pub(crate) fn parse_step(text: &str) -> std::result::Result<StepId, String> {
 
 impl StepsChoiceArgs {
     /// The steps that are meant, if any are.
-    pub(super) fn choice(&self) -> Option<StepChoice> {
+    pub(super) fn choice(&self, project: &Project) -> Result<Option<StepChoice>> {
         let choice = StepChoice {
             ids: self.steps.clone(),
             agent: self.agent.clone(),
-            session: self.session.clone(),
+            session: session_meant(project, self.session.as_ref())?,
             turn: self.turn.clone().map(turn_choice),
             ..StepChoice::default()
         };
-        (!choice.is_all()).then_some(choice)
+        Ok((!choice.is_all()).then_some(choice))
     }
 }
 

@@ -22,6 +22,8 @@ use crate::transcript::{Conversation, Following, chat};
 
 /// Put files back as they were at a checkpoint
 ///
+/// Checkpoint 13 is the state after change 13; `13^` is the one before it.
+///
 /// Undoes what agents did since the checkpoint and keeps what was edited by hand; with `--all`, or where no agent ever
 /// worked, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a
 /// checkpoint, an agent, a session, a turn or a time says what to undo.
@@ -284,7 +286,7 @@ fn undo_chosen(
     if since.is_none() {
         paths.extend(args.checkpoint.as_ref().map(PathBuf::from));
     }
-    let steps = args.choice.choice(env, Vec::new());
+    let steps = args.choice.choice(env, project, Vec::new())?;
     let asked = args.how.asked(env, project, steps, since, (&paths, &args.keep))?;
     undo_steps(env, project, &asked, args.dry_run, args.null, conversation)
 }

@@ -22,7 +22,7 @@ use crate::render::nearby::moved_here;
 use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;
 use crate::render::undo_report::{
-    back_from_redo, move_in_words, report_planned, report_steps_undone, unit_in_words,
+    back_from_redo, move_in_words, report_planned, report_steps_undone, units_in_words,
 };
 use crate::terminal::quote;
 use crate::transcript::{Conversation, Following};
@@ -30,7 +30,7 @@ use crate::transcript::{Conversation, Following};
 /// The arguments of `herma undo`; its help is where the commands are listed.
 #[derive(Args, Debug)]
 pub(crate) struct UndoArgs {
-    /// A change by its number, a range such as 13-15, or a file
+    /// Changes by number, such as 13 or 13-15, and files: `13 a.py` is what change 13 did to a.py
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
     /// Only in these files and directories
@@ -46,8 +46,11 @@ pub(crate) struct UndoArgs {
     /// Of a range also what a person or Herma did
     #[arg(long)]
     all: bool,
+    /// So many prompts at once: the last one and those before it
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    count: Option<u16>,
     /// Only the last tool call of the prompt
-    #[arg(long)]
+    #[arg(long, conflicts_with = "count")]
     step: bool,
     /// Also undo a prompt that is still under way
     #[arg(long)]
@@ -79,7 +82,7 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     let (ids, paths) = named(env, &project, args)?;
     if !ids.is_empty() || args.choice.is_given() && !args.last_prompt {
         check_chosen(args)?;
-        let steps = args.choice.choice(env, ids);
+        let steps = args.choice.choice(env, &project, ids)?;
         let asked = args.how.asked(env, &project, steps, None, (&paths, &[]))?;
         let is_open = asked.steps.ids.is_empty() && args.choice.is_open_ended();
         let may_surprise = is_open && !args.yes && !args.dry_run && !args.how.patch;
@@ -96,9 +99,10 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
     }
     let asked = args.how.asked(env, &project, StepChoice::default(), None, (&paths, &[]))?;
     let last = UndoLast {
+        more: args.count.map_or(0, |count| usize::from(count) - 1),
         paths: asked.paths,
         only_step: args.step,
-        session: args.choice.session().map(str::to_owned),
+        session: args.choice.session(&project)?,
         running: args.running,
         conflicts: asked.conflicts,
         file_by_file: args.how.patch,
@@ -110,7 +114,11 @@ pub(crate) fn cmd_undo(env: &CommandEnv, args: &UndoArgs) -> Result<Outcome> {
 
 /// Refuses what is said about the last prompt where something else is chosen.
 fn check_chosen(args: &UndoArgs) -> Result<()> {
-    let said = [(args.step, "--step"), (args.last_prompt, "--last-prompt")];
+    let said = [
+        (args.step, "--step"),
+        (args.count.is_some(), "--count"),
+        (args.last_prompt, "--last-prompt"),
+    ];
     let Some((_, option)) = said.into_iter().find(|(is_said, _)| *is_said) else { return Ok(()) };
     let error = format!("`{option}` is about the last prompt, and something else is chosen, too");
     Err(CommandError::usage(error)
@@ -373,7 +381,7 @@ pub(crate) fn travel(
 ) -> Result<Travelled> {
     let mut following = Following::take(env, project)?;
     let aim = match following.pending()? {
-        Pending::Files(intent) if matches!(course, Course::Undo(_)) => {
+        Pending::Files(intent) if matches!(course, Course::Undo(last) if last.more == 0) => {
             following.take_up(intent, true)?;
             let next = NextMove::States(Move::Undo, None);
             return moved(env, project, &Aim::Undo, next, following);
@@ -415,7 +423,7 @@ pub(crate) fn travel(
 /// Asks before something old is undone.
 fn agrees(env: &CommandEnv, next: &NextMove, mode: Mode) -> Result<bool> {
     let Some((unit, doubt)) = next.doubt().filter(|_| !mode.yes) else { return Ok(true) };
-    let why = format!("{} {doubt}", unit_in_words(unit));
+    let why = format!("{} {doubt}", units_in_words(std::slice::from_ref(unit)));
     if !env.ui.can_ask() {
         return Err(CommandError::usage(why).with_state("Nothing was changed.").with_hint(
             "The same command with `--dry-run` shows what undoing it would change, with `--yes` does it.",
@@ -474,10 +482,10 @@ fn report(
     match undone {
         Undone::Planned(plan) => report_plan(env, project, (plan, moved), null, told),
         Undone::Steps(planned, None) => {
-            report_planned(env, project, (&planned.plan, Some(&planned.unit)), null, told)
+            report_planned(env, project, (&planned.plan, &planned.units), null, told)
         }
         Undone::Steps(planned, Some(taken)) => {
-            if planned.unit.is_under_way(env.now().seconds) {
+            if planned.units.iter().any(|unit| unit.is_under_way(env.now().seconds)) {
                 env.ui.status("The agent is still at work, and goes on.");
             }
             report_steps_undone(env, project, (taken, Some(planned)), null, told)

@@ -13,7 +13,7 @@ use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::command_error::unknown_path;
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::steps::known::no_such_steps;
-use crate::filters::parse_when;
+use crate::filters::{parse_when, session_meant};
 use crate::render::patch_choice;
 use crate::render::undo_report::{report_planned, report_steps_undone};
 use crate::transcript::{Conversation, Following, chat};
@@ -27,9 +27,10 @@ pub(crate) struct ChoiceArgs {
     /// Only what this agent did
     #[arg(long, value_name = "NAME", alias = "agent")]
     only_agent: Option<String>,
-    /// Only what this session did
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    /// Only what this session did; the beginning of its id is enough, and without one it is the last session
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
+    session: Option<Option<String>>,
     /// Only what this turn did; without an id the last one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
@@ -54,20 +55,25 @@ impl ChoiceArgs {
     }
 
     /// The session that is meant.
-    pub(crate) fn session(&self) -> Option<&str> {
-        self.session.as_deref()
+    pub(crate) fn session(&self, project: &Project) -> Result<Option<String>> {
+        session_meant(project, self.session.as_ref())
     }
 
     /// The choice, as the engine wants it.
-    pub(crate) fn choice(&self, env: &CommandEnv, ids: Vec<StepId>) -> StepChoice {
-        StepChoice {
+    pub(crate) fn choice(
+        &self,
+        env: &CommandEnv,
+        project: &Project,
+        ids: Vec<StepId>,
+    ) -> Result<StepChoice> {
+        Ok(StepChoice {
             ids,
             agent: self.only_agent.clone(),
-            session: self.session.clone(),
+            session: self.session(project)?,
             turn: self.turn.clone().map(turn_choice),
             since: self.since.as_ref().and_then(|when| when.first_second(env.now())),
             ..StepChoice::default()
-        }
+        })
     }
 }
 
@@ -184,7 +190,7 @@ pub(crate) fn undo_steps(
         let planned = env.ui.during(|progress| project.plan_undo_steps(asked, progress));
         let mut plan = planned.map_err(|error| failed(project, asked, error))?;
         if dry_run {
-            return report_planned(env, project, (&plan, None), null, conversation.plan(env)?);
+            return report_planned(env, project, (&plan, &[]), null, conversation.plan(env)?);
         }
         if !choose(env, project, &mut plan)? {
             env.ui.status("Nothing was changed.");

@@ -19,7 +19,7 @@ use herma_view::json::{PathJson, Serialize, list, object};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::terminal::{escape, shown, time};
 
-/// Look at the sessions of an agent, and delete old ones
+/// Look at the conversations of Hermes Agent, and delete old ones
 ///
 /// Without a command, lists them. A SESSION is an id or its unique beginning. Works on Hermes's `state.db` up to
 /// schema version 26; a newer one is only read. Exits 10 when there is no database or no such session, 1 when a

@@ -104,8 +104,8 @@ pub(crate) static TOOLS: [Tool; 27] = [
     }),
     tool("herma_undo", "undo", MovesFiles, "only_agent turn since").with_one_of("steps paths last_prompt", "session only_agent turn since").for_agents(ForAgents {
         title: "Undo",
-        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call). What a person edited stays. The present state is saved first; herma_redo redoes it, or after an undo of `steps` herma_undo with `last_prompt`.",
-        options: "steps paths last_prompt session step running yes conflicts dry_run",
+        description: "Undoes changes and nothing else: `steps` by their numbers, the last change of `paths`, or with `last_prompt` the last prompt or restore that is not undone (with `session` of that conversation, with `step` only its last tool call, with `count` so many prompts at once). What a person edited stays. The present state is saved first; herma_redo redoes it, or after an undo of `steps` herma_undo with `last_prompt`.",
+        options: "steps paths last_prompt count session step running yes conflicts dry_run",
         required: &[],
         text: words::undone,
     }),

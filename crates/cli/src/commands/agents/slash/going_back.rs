@@ -20,7 +20,7 @@ use super::{Asked, KeptJson, Reply};
 use crate::command_env::{CommandError, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::undo::{Course, Mode, Travelled, travel};
-use crate::render::undo_report::unit_in_words;
+use crate::render::undo_report::units_in_words;
 use crate::terminal::escape;
 use crate::transcript::{Conversation, Following};
 
@@ -99,7 +99,7 @@ impl Asked<'_> {
     pub(super) fn redo_last(&self) -> Result<Reply> {
         let next = self.project.plan_redo(&NoProgress);
         let next = next.map_err(|error| with_state_of_files(&self.project, error))?;
-        let steps = next.unit().into_iter().flat_map(|unit| &unit.steps);
+        let steps = next.units().iter().flat_map(|unit| &unit.steps);
         // An undo that nothing came after is redone as a whole: then what it undid is meant.
         let meant = steps.flat_map(|step| match &step.undid {
             Some(undid) => undid.steps.clone(),
@@ -168,7 +168,7 @@ impl Asked<'_> {
             Undone::Done(restored) => restored,
             Undone::Steps(planned, Some(taken)) => {
                 let did = if action == "redo" { "Redid" } else { "Undid" };
-                reply.message.say(format!("✅ {did} {}", unit_in_words(&planned.unit)));
+                reply.message.say(format!("✅ {did} {}", units_in_words(&planned.units)));
                 tell_undone(&mut reply, &taken, reverse);
                 return match told.into_error() {
                     Some(error) => Err(error),
