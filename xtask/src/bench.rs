@@ -141,6 +141,9 @@ fn measure_section(
         }
         Section::Hooks => sections::hooks::measure(places, place, options.rounds)?.finish(results),
         Section::Lists => sections::lists::measure(places, place, options.rounds)?.finish(results),
+        Section::Search => {
+            sections::search::measure(places, place, options.rounds)?.finish(results);
+        }
         Section::Keeping => {
             Keeping::new(places, place.join("keeping"), options)?.measure()?.finish(results)
         }

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask agents`, `demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `picture`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
+//! The project's own chores: `cargo xtask agents`, `demo`, `ci`, `damage`, `bench`, `faults`, `mutants`, `filesystems`, `power`, `huge`, `interleavings`, `fuzz`, `e2e`, `past`, `picture`, `python`, `release`, `rules`, `secrets`, `skips`, `size`,
 //! `layout`.
 
 mod bench;
@@ -110,6 +110,7 @@ Usage: cargo xtask <COMMAND>
   interleavings [OPTIONS]   What threads share, under orders of their steps tried one by one
       --schedules N         Orders for each test [default: 20000]
   release                   Builds the program as it is given away, into target/dist, with its symbols in a file beside it
+  past [--cases N]          What is found in the past, beside git in every commit, of random histories
   rules [OPTIONS]           Random days on which ignore files, git's index, branches, settings and limits change between and
                             inside steps: undo leads back, or names what it leaves
       --cases N             So many days [default: 1000]
@@ -147,6 +148,7 @@ fn main() -> ExitCode {
         Some("release") => release::run(rest),
         Some("rules") => random_days::run(&random_days::RULES, rest),
         Some("agents") => random_days::run(&random_days::AGENTS, rest),
+        Some("past") => random_days::run(&random_days::PAST, rest),
         Some("size") => house::size::run(rest),
         Some("skips") => skips::run(rest),
         Some(bench::PEAK_MEMORY) => bench::print_peak_memory(rest),

@@ -1,4 +1,4 @@
-//! `cargo xtask rules` and `cargo xtask agents`: many random days of suites that every change runs in small.
+//! `cargo xtask rules`, `cargo xtask agents` and `cargo xtask past`: many random days of suites that every change runs in small.
 
 use crate::{Result, workspace};
 
@@ -25,6 +25,14 @@ pub const AGENTS: Suite = Suite {
     filter: "cli::many_agents",
     variables: ["HERMA_AGENTS_CASES", "HERMA_AGENTS_FIRST"],
     days: "200",
+};
+
+/// What was in them is looked for, as git looks for it in every commit.
+pub const PAST: Suite = Suite {
+    tests: ["-p", "herma-core", "--test", "engine"],
+    filter: "engine::past",
+    variables: ["HERMA_PAST_CASES", "HERMA_PAST_FIRST"],
+    days: "1000",
 };
 
 /// Runs a suite.

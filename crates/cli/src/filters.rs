@@ -10,15 +10,43 @@ use herma_core::{Checkpoint, Error, Project, RelPath, State};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Result};
 
-/// Which part of a history a list shows.
+/// When and where: what every search and every list can be limited to.
 #[derive(Args, Debug, Default)]
-pub(crate) struct Filters {
+pub(crate) struct TimeAndPlace {
     /// Only from this time on: 10m, 2h, 3d, 15:30, yesterday, 2026-11-02
     #[arg(long, value_name = "TIME", value_parser = parse_when)]
     since: Option<When>,
     /// Only up to this time, written the same way
     #[arg(long, value_name = "TIME", value_parser = parse_when)]
     until: Option<When>,
+    /// Only this file or directory (can be repeated)
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+impl TimeAndPlace {
+    /// The paths that are asked for. One that nobody ever had is an error.
+    pub(crate) fn paths(&self, env: &CommandEnv, project: &Project) -> Result<Vec<RelPath>> {
+        let scope = env.project_paths(project, &self.paths)?;
+        match project.first_unknown(&scope)? {
+            Some(path) => Err(Error::PathUnknown { path }.into()),
+            None => Ok(scope),
+        }
+    }
+
+    /// The first second and the last one, in seconds since 1970.
+    pub(crate) fn times(&self, env: &CommandEnv) -> (Option<i64>, Option<i64>) {
+        let now = env.now();
+        let since = self.since.as_ref().and_then(|when| when.first_second(now));
+        (since, self.until.as_ref().and_then(|when| when.last_second(now)))
+    }
+}
+
+/// Which part of a history a list shows.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Filters {
+    #[command(flatten)]
+    within: TimeAndPlace,
     /// Only what this agent did
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -26,15 +54,12 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     session: Option<Option<String>>,
-    /// Only what changed this file or directory (can be repeated)
-    #[arg(long = "path", value_name = "PATH")]
-    paths: Vec<PathBuf>,
 }
 
 impl Filters {
     /// Is anything said?
     pub(crate) fn is_given(&self) -> bool {
-        let Self { since, until, agent, session, paths } = self;
+        let Self { within: TimeAndPlace { since, until, paths }, agent, session } = self;
         since.is_some()
             || until.is_some()
             || agent.is_some()
@@ -52,7 +77,7 @@ impl Filters {
         if !self.is_given() {
             return Ok(None);
         }
-        let (since, until) = self.times(env);
+        let (since, until) = self.within.times(env);
         let session = session_meant(project, self.session.as_ref())?;
         let is_said =
             |wanted: &Option<String>, is: &Option<String>| wanted.is_none() || wanted == is;
@@ -63,7 +88,7 @@ impl Filters {
                 && is_said(&self.agent, &one.facts.agent)
                 && is_said(&session, &one.facts.session)
         };
-        let scope = self.scope(env, project)?;
+        let scope = self.within.paths(env, project)?;
         let all = project.timeline()?;
         let mut fitting = Vec::new();
         for (at, one) in all.iter().enumerate().filter(|(_, one)| fits(one)) {
@@ -87,30 +112,15 @@ impl Filters {
 
     /// The steps that fit.
     pub(crate) fn steps(&self, env: &CommandEnv, project: &Project) -> Result<StepChoice> {
-        let (since, until) = self.times(env);
+        let (since, until) = self.within.times(env);
         Ok(StepChoice {
             agent: self.agent.clone(),
             session: session_meant(project, self.session.as_ref())?,
             since,
             until,
-            paths: self.scope(env, project)?,
+            paths: self.within.paths(env, project)?,
             ..StepChoice::default()
         })
-    }
-
-    /// The paths that are asked for. One that nobody ever had is an error.
-    fn scope(&self, env: &CommandEnv, project: &Project) -> Result<Vec<RelPath>> {
-        let scope = env.project_paths(project, &self.paths)?;
-        match project.first_unknown(&scope)? {
-            Some(path) => Err(Error::PathUnknown { path }.into()),
-            None => Ok(scope),
-        }
-    }
-
-    fn times(&self, env: &CommandEnv) -> (Option<i64>, Option<i64>) {
-        let now = env.now();
-        let since = self.since.as_ref().and_then(|when| when.first_second(now));
-        (since, self.until.as_ref().and_then(|when| when.last_second(now)))
     }
 }
 

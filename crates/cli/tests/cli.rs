@@ -33,6 +33,7 @@ mod cli {
     mod mcp_programs;
     mod newcomers;
     mod notice;
+    mod past;
     mod places;
     mod prune;
     mod purge;

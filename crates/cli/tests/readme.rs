@@ -43,7 +43,7 @@ fn steps(session: &str) -> Vec<Step> {
 #[test]
 fn the_sessions_in_the_readme_are_what_really_happens() {
     let sessions = sessions();
-    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions.len(), 3);
     for session in &sessions {
         play(session);
     }

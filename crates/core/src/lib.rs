@@ -37,6 +37,7 @@
 //! * [`steps`]: what agents did, one tool call at a time, and what it did beside the checkpoints
 //! * `lines`: rows for another machine, and those that came from one
 //! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
+//! * `past`: names and lines of all times, one state as it was
 //! * [`can_undo`]: could a command be undone? asked before it runs
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
 //! * [`purge`]: removes a file from everything that was saved
@@ -52,6 +53,7 @@ pub mod error;
 #[path = "../../../fuzz/doors/core.rs"]
 pub mod fuzzing;
 mod lines;
+mod past;
 pub mod project;
 mod projects;
 pub mod purge;
@@ -71,6 +73,7 @@ pub use herma_records::checkpoint::address::Spec;
 pub use herma_records::clock::Clock;
 pub use herma_records::step::{LineAuthor, OutsideOfStep};
 pub use herma_records::undo::{Move, UndoRecord};
+pub use herma_search::{BadPattern, FoundLine, LineOptions, LinePattern, NamePattern};
 pub use herma_store::repair::salvage::SalvagedPack;
 pub use herma_store::verify::Hurt;
 pub use herma_store::verify::packs::{DamagedPack, PackFault};
@@ -83,6 +86,10 @@ pub use crate::lines::Line;
 pub use crate::lines::export::Exported;
 pub use crate::lines::files::{SavedEntry, SavedFiles};
 pub use crate::lines::import::ImportedLine;
+pub use crate::past::find::{FoundPath, FoundPaths, NamesAsked};
+pub use crate::past::grep::{FoundContent, FoundPrompt, LinesAsked};
+pub use crate::past::look::{PastEntry, Whereabouts};
+pub use crate::past::{PastChange, Stay, UnreadPast};
 pub use crate::projects::adopt::Adopted;
 pub use crate::projects::import_legacy::{ImportOptions, Imported};
 pub use crate::projects::legacy::{ClearedLegacy, LegacyArchive, PreV2Project, RemovedLegacy};

@@ -27,6 +27,8 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +54,10 @@ use crate::can_undo::{self, CanUndo, Command};
 use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
+use crate::past::UnreadPast;
+use crate::past::find::{FoundPaths, NamesAsked};
+use crate::past::grep::{self, FoundContent, FoundPrompt, LinesAsked};
+use crate::past::look::{PastEntry, Whereabouts};
 use crate::projects::adopt::Adopted;
 use crate::purge;
 use crate::purge::{PurgePlan, PurgeRequest, Purged};
@@ -559,6 +565,15 @@ impl Project {
         self.reading(progress)?.changes(from, to, scope, renames)
     }
 
+    /// Compares what is at one path of a state with what is at another path of another one: two files, or two directories.
+    pub fn changes_of_paths(
+        &self,
+        old: (&Checkpoint, &RelPath),
+        new: (&Checkpoint, &RelPath),
+    ) -> Result<Comparison> {
+        self.reading(&NoProgress)?.changes_of_paths(old, new)
+    }
+
     /// Compares what was before the chosen steps with what they made of it, within `scope` if that is not
     /// empty. What others did in between is not part of it.
     pub fn session_changes(
@@ -603,6 +618,59 @@ impl Project {
     /// Says for each line of a file, as it is now, who put it there.
     pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame> {
         self.reading(progress)?.blame(path)
+    }
+}
+
+/// # The past
+impl Project {
+    /// Files and directories of all times, by their names.
+    pub fn find_names(&self, asked: &NamesAsked, progress: &dyn Progress) -> Result<FoundPaths> {
+        match self.reading(progress) {
+            Err(Error::NoStore(_)) => Ok(FoundPaths::default()),
+            operation => operation?.find_names(asked),
+        }
+    }
+
+    /// Looks for lines in everything that was saved, each distinct content once, and tells of them, those that were there last first,
+    /// until `tell` breaks off. Returns what could not be read.
+    pub fn grep(
+        &self,
+        asked: &LinesAsked,
+        progress: &dyn Progress,
+        tell: &mut dyn FnMut(FoundContent) -> ControlFlow<()>,
+    ) -> Result<Vec<UnreadPast>> {
+        grep::grep(self, asked, progress, tell)
+    }
+
+    /// Looks for lines in what people asked and agents ran, the newest first.
+    pub fn grep_prompts(&self, asked: &LinesAsked) -> Result<Vec<FoundPrompt>> {
+        self.if_stored(|operation| operation.grep_prompts(asked))
+    }
+
+    /// Where and when a content with this id was.
+    pub fn whereabouts(&self, content: &ObjectId, progress: &dyn Progress) -> Result<Whereabouts> {
+        match self.reading(progress) {
+            Err(Error::NoStore(_)) => Ok(Whereabouts::default()),
+            operation => operation?.whereabouts(content),
+        }
+    }
+
+    /// What is at a path of a state; for a directory, also what is in it, as git sorts it. `None` if nothing is there.
+    pub fn look_at(
+        &self,
+        checkpoint: &Checkpoint,
+        path: &RelPath,
+    ) -> Result<Option<(PastEntry, Vec<PastEntry>)>> {
+        self.reading(&NoProgress)?.look_at(checkpoint, path)
+    }
+
+    /// Passes a content on piece by piece, and returns its length. If that fails, what was passed on may be wrong.
+    pub fn stream(
+        &self,
+        content: &ObjectId,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<u64> {
+        self.reading(&NoProgress)?.stream(content, sink)
     }
 }
 

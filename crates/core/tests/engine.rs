@@ -64,6 +64,7 @@ mod engine {
     mod oracle;
     mod outside;
     mod owners;
+    mod past;
     mod paths;
     #[cfg(target_os = "linux")]
     mod plain;

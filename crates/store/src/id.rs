@@ -65,6 +65,7 @@ impl ObjectId {
     }
 }
 
+/// Bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     use fmt::Write;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::results::Results;
-use super::sections::{checkpoints, hooks, keeping, latency, lists, saving};
+use super::sections::{checkpoints, hooks, keeping, latency, lists, saving, search};
 
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";
@@ -162,6 +162,12 @@ pub const GOALS: &[Goal] = &[
         "kernel source: restore across a step / bare walk",
         (KERNEL, saving::RESTORE_STEP, saving::HERMA),
         &[KERNEL_STEP_WALK],
+        Bound::AtMost(2.0),
+    ),
+    goal(
+        "1 GB of contents in 1,000 states: grep / ripgrep in files",
+        (search::SUBJECT, search::RARE, search::HERMA),
+        &[(search::SUBJECT, search::RARE, search::RIPGREP)],
         Bound::AtMost(2.0),
     ),
     goal(

@@ -33,6 +33,7 @@ pub enum Section {
     Sessions,
     Hooks,
     Lists,
+    Search,
     Python,
     /// Nothing: the report is written anew from what is known.
     Report,
@@ -53,7 +54,7 @@ pub enum Size {
     Given,
 }
 
-const SECTIONS: [(&str, Section); 9] = [
+const SECTIONS: [(&str, Section); 10] = [
     ("saving", Section::Saving),
     ("big-file", Section::BigFile),
     ("checkpoints", Section::Checkpoints),
@@ -61,6 +62,7 @@ const SECTIONS: [(&str, Section); 9] = [
     ("sessions", Section::Sessions),
     ("hooks", Section::Hooks),
     ("lists", Section::Lists),
+    ("search", Section::Search),
     ("python", Section::Python),
     ("report", Section::Report),
 ];

@@ -5,7 +5,7 @@ use herma_settings::{Overrides, Problem};
 
 use super::{
     about, agents, blame, checkpoints, config, diff, drop, exchange, going_back, history, list,
-    mark, resume, save, sessions, show, steps,
+    mark, past, resume, save, sessions, show, steps,
 };
 use crate::options::GlobalArgs;
 
@@ -14,7 +14,9 @@ use crate::options::GlobalArgs;
 /// Saves the project before files change, shows what changed, and brings any state back.
 ///
 /// A CHECKPOINT is a number from `herma list`, which never changes; `13^`, the one before it; a name; a time (`1h`,
-/// `15:30`, `yesterday 18:00`, `2026-11-02`); the beginning of an id, or `id:1234`; or `@-2` (two before the newest). `13@laptop` is row 13 of an imported line.
+/// `15:30`, `yesterday 18:00`, `2026-11-02`); the beginning of an id, or `id:1234`; or `@-2` (two before the newest).
+/// `13:src/cart.py` is a path in one.
+/// `13@laptop` is row 13 of an imported line.
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but something was left out (it is named),
 /// 10 no such checkpoint or no store yet, 11 busy, 12 damaged, 130 interrupted.
@@ -42,6 +44,11 @@ pub(crate) enum Command {
     Diff(diff::DiffArgs),
     Blame(blame::BlameArgs),
     History(history::HistoryArgs),
+    Ls(past::ls::LsArgs),
+    Cat(past::cat::CatArgs),
+    Find(past::find::FindArgs),
+    Grep(past::grep::GrepArgs),
+    Has(past::has::HasArgs),
     Restore(going_back::restore::RestoreArgs),
     /// Undo the last prompt or restore, or what is named
     ///

@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod maintain;
 pub(crate) mod mark;
 pub(crate) mod one_command;
+pub(crate) mod past;
 pub(crate) mod resume;
 pub(crate) mod save;
 pub(crate) mod sessions;

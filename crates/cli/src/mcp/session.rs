@@ -48,7 +48,8 @@ const MAX_HEAD_BYTES: usize = 256 << 10;
 const MAX_PATCH_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Herma saves the project before files change. herma_timeline lists what happened, \
-    herma_show one change, herma_diff what is different since. herma_undo undoes changes, herma_redo redoes them, \
+    herma_show one change, herma_diff what is different since; \
+    herma_find and herma_grep look for names and lines of all times, deleted ones too. herma_undo undoes changes, herma_redo redoes them, \
     herma_restore goes back to a checkpoint; with `dry_run` they only say what they would do. The state from before \
     is saved first, as a checkpoint.";
 

@@ -4,7 +4,7 @@
 #[rustfmt::skip]
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["init", "setup", "start"], "Nothing has to be set up: `herma save` saves the project; `herma install` connects your agents."),
-    (&["ls", "files", "cat"], "`herma list` lists the checkpoints; `herma show N` says what one holds."),
+    (&["files", "dir"], "`herma ls N` lists what checkpoint N holds; `herma list` lists the checkpoints."),
     (&["checkpoint", "snapshot", "commit", "backup", "create", "add"], "`herma save` makes a checkpoint; `herma list` lists them; `herma checkpoints` looks after the store."),
     (&["revert", "reset", "back", "rewind"], "`herma undo` undoes the last prompt or restore; `herma restore N` goes back to a checkpoint."),
     (&["checkout", "switch"], "`herma restore N` brings back checkpoint N; `herma restore N FILE` one file of it."),

@@ -40,6 +40,8 @@ fn an_agent_shakes_hands_lists_the_tools_and_uses_them() {
             "herma_timeline",
             "herma_show",
             "herma_diff",
+            "herma_find",
+            "herma_grep",
             "herma_undo",
             "herma_redo",
             "herma_restore",

@@ -3,9 +3,9 @@
 use crate::engine::operation::Operation;
 use std::sync::Arc;
 
-use herma_diff::{Change, DiffError, Side, StoreSide};
+use herma_diff::{Change, DiffError, FileState, Renamed, Side, StoreSide};
 use herma_records::checkpoint::Checkpoint;
-use herma_store::object::TreeEntry;
+use herma_store::object::{EntryMode, TreeEntry};
 use herma_store::objects::Objects;
 use herma_store::{ObjectId, RelPath};
 use herma_worktree::present::StateIds;
@@ -171,6 +171,51 @@ impl Operation<'_> {
         comparison.changes = changes;
         comparison.not_covered = not_covered;
         Ok(comparison)
+    }
+
+    /// Compares what is at one path of a state with what is at another path of another one: two files, or two directories.
+    pub(crate) fn changes_of_paths(
+        self,
+        (old, old_path): (&Checkpoint, &RelPath),
+        (new, new_path): (&Checkpoint, &RelPath),
+    ) -> Result<Comparison> {
+        let side = StoreSide::new(&self.store.objects);
+        let at = |tree: ObjectId, path: &RelPath| {
+            let found = herma_diff::entry_at(&side, tree, path)?;
+            found.ok_or_else(|| Error::PathUnknown { path: path.clone() })
+        };
+        let (old, new) = (at(old.tree, old_path)?, at(new.tree, new_path)?);
+        let from = |path: RelPath| Some(Renamed { path, similarity: 0 });
+        let state = |(mode, id)| Some(FileState { mode, id });
+        let is_directory = |entry: (EntryMode, ObjectId)| entry.0 == EntryMode::Directory;
+        let changes = match (is_directory(old), is_directory(new)) {
+            (false, false) if old == new => Vec::new(),
+            (false, false) => vec![Change {
+                path: new_path.clone(),
+                old: state(old),
+                new: state(new),
+                from: from(old_path.clone()),
+            }],
+            (true, true) => {
+                let mut changes =
+                    herma_diff::compare(Some((&side, old.1)), Some((&side, new.1)), &[])?;
+                for change in &mut changes {
+                    let below = |above: &RelPath| {
+                        change.path.components().fold(above.clone(), |path, name| path.join(name))
+                    };
+                    let (old_path, new_path) = (below(old_path), below(new_path));
+                    if change.new.is_none() {
+                        change.path = old_path;
+                    } else {
+                        change.from = change.old.and_then(|_| from(old_path));
+                        change.path = new_path;
+                    }
+                }
+                changes
+            }
+            _ => return Err(Error::PathUnknown { path: old_path.clone() }),
+        };
+        Ok(Comparison { changes, store: Some(self.store), ..Comparison::default() })
     }
 
     fn present_side(&self, states: [&State; 2]) -> Result<(PresentSide, StateIds)> {

@@ -98,7 +98,7 @@ impl Operation<'_> {
         Ok(None)
     }
 
-    fn is_on_disk(&self, path: &RelPath) -> bool {
+    pub(crate) fn is_on_disk(&self, path: &RelPath) -> bool {
         let Some((parent, name)) = path.split() else { return true };
         let is_there = |root: Dir| root.open_beneath(parent.as_bytes())?.stat(name);
         self.open_root().is_ok_and(|root| is_there(root).is_ok())

@@ -22,7 +22,7 @@ use herma_diff::{DiffError, Pending, StoreSide};
 use herma_records::checkpoint::Checkpoint;
 use herma_records::checkpoint::RestoreOptions;
 use herma_records::checkpoint::receipt::{LeftOutMap, by_path, read_left_out};
-use herma_records::step::{Step, StepId};
+use herma_records::step::{LineAuthor, Step, StepId};
 use herma_records::timeline::Timeline;
 use herma_reversal as reversal;
 use herma_reversal::{Conflicts, Request, Reversed, Run, StateView};
@@ -100,6 +100,19 @@ impl Story {
             Some(object) => Ok(Some(object)),
             None => other(id),
         }
+    }
+
+    /// Who led from one state to another, whatever is in between.
+    pub(crate) fn author_between(&self, from: usize, to: usize) -> LineAuthor {
+        let line = &self.line;
+        let first = line.author(from);
+        if (from..to).all(|stretch| line.author(stretch) == first) {
+            return first;
+        }
+        let mut steps: Vec<StepId> = (from..to).flat_map(|s| line.ids_in(s)).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        LineAuthor::Unattributed(steps)
     }
 
     /// The step with this handle.

@@ -231,15 +231,7 @@ impl Told<'_> {
 
     /// Who led from one state to another, whatever is in between.
     pub(crate) fn author_between(&self, from: usize, to: usize) -> LineAuthor {
-        let line = &self.story.line;
-        let first = line.author(from);
-        if (from..to).all(|stretch| line.author(stretch) == first) {
-            return first;
-        }
-        let mut steps: Vec<StepId> = (from..to).flat_map(|s| line.ids_in(s)).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        LineAuthor::Unattributed(steps)
+        self.story.author_between(from, to)
     }
 
     /// Did Herma itself, and nobody else, lead from one state to another?

@@ -9,6 +9,7 @@
 //! | `7f2c`, `id:1234` | the beginning of its id, at least four digits; with `id:` also where there is no letter among them |
 //! | `@`, `@-2` | the newest, or so many before it |
 //! | `13@laptop`, `13^@laptop`, `@-2@laptop`, `@@laptop` | any of these, of the line that was imported under this name |
+//! | `13:src/cart.py` | this path in that state ([`Address`]); no time stands before the colon, which times have themselves |
 //!
 //! They are read in this order, and what reads as a number, an id or a time cannot be given as a name any more. Reading asks
 //! neither the store nor the clock: [`When`] says what was meant until somebody knows what time it is.
@@ -109,6 +110,54 @@ impl Spec {
             _ => Err(malformed()),
         }
     }
+}
+
+/// A state and a path in it, as a person names both.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Address {
+    /// The state.
+    pub spec: Spec,
+    /// The path, as it is written.
+    pub path: Vec<u8>,
+}
+
+/// A text with a colon in it that names no path in a state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadAddress {
+    /// What stands before the colon names no checkpoint.
+    #[error(transparent)]
+    Spec(#[from] BadSpec),
+    /// `1h:src`.
+    #[error("`{0}` is a time, and a time cannot stand before `:PATH`")]
+    Time(String),
+    /// `15:30`.
+    #[error("`{0}` is a time, and may be meant as a path in a checkpoint")]
+    TwoReadings(String),
+}
+
+impl Address {
+    /// Reads what a person typed; `None` if there is no colon in it.
+    pub fn parse(text: &[u8]) -> Result<Option<Self>, BadAddress> {
+        let start = if text.starts_with(b"id:") { 3 } else { 0 };
+        let colon = text[start..].iter().position(|byte| *byte == b':');
+        let Some(colon) = colon.map(|at| start + at) else { return Ok(None) };
+        if is_time(text) {
+            return Err(BadAddress::TwoReadings(herma_store::path::escape(text)));
+        }
+        let colons = text.iter().enumerate().filter(|(at, byte)| *at >= colon && **byte == b':');
+        if let Some((at, _)) = colons.into_iter().find(|(at, _)| is_time(&text[..*at])) {
+            return Err(BadAddress::Time(herma_store::path::escape(&text[..at])));
+        }
+        let (head, path) = (&text[..colon], text[colon + 1..].to_vec());
+        let malformed = || BadSpec::Malformed(herma_store::path::escape(head));
+        let spec = Spec::parse(std::str::from_utf8(head).map_err(|_| malformed())?)?;
+        Ok(Some(Self { spec, path }))
+    }
+}
+
+fn is_time(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text);
+    text.is_ok_and(|text| matches!(When::parse(text), Ok(Some(_)) | Err(_)))
 }
 
 /// How much of an id a list shows. One id in 27 begins with so many decimal digits, and no project has so many checkpoints
@@ -384,6 +433,46 @@ mod tests {
             assert!(Spec::parse(bad).is_err(), "{bad:?}");
         }
         assert!(Spec::parse(&"9".repeat(41)).is_err());
+    }
+
+    #[test]
+    fn every_way_to_name_a_path_in_a_state() {
+        let name = |name: &str| Spec::Name(name.to_owned());
+        for (text, spec, path) in [
+            ("13:src/cart.py", Spec::Number(13), "src/cart.py"),
+            ("13:", Spec::Number(13), ""),
+            ("13:a:b", Spec::Number(13), "a:b"),
+            ("13::", Spec::Number(13), ":"),
+            ("13:./30", Spec::Number(13), "./30"),
+            ("13:30.txt", Spec::Number(13), "30.txt"),
+            ("13^:a b\n", Spec::Before(13), "a b\n"),
+            ("@-2:/etc/x", Spec::Back(2), "/etc/x"),
+            ("@:a", Spec::Back(0), "a"),
+            ("id:1234:a", Spec::Id("1234".to_owned()), "a"),
+            ("12ab:../a", Spec::Id("12ab".to_owned()), "../a"),
+            ("@v1.2:a", name("v1.2"), "a"),
+            ("before-refactor:@", name("before-refactor"), "@"),
+        ] {
+            let address = Address { spec, path: path.into() };
+            assert_eq!(Address::parse(text.as_bytes()), Ok(Some(address)), "{text:?}");
+        }
+        let odd = Address { spec: Spec::Number(3), path: b"\xff".into() };
+        assert_eq!(Address::parse(b"3:\xff"), Ok(Some(odd)));
+        for none in ["13", "src/cart.py", "", "id:1234"] {
+            assert_eq!(Address::parse(none.as_bytes()), Ok(None), "{none:?}");
+        }
+        for time in ["1h:a", "yesterday:a", "15:30:a", "yesterday 18:00:a", "now:a", "2026-11-02:a"]
+        {
+            let read = Address::parse(time.as_bytes());
+            let before = time.strip_suffix(":a").unwrap().to_owned();
+            assert_eq!(read, Err(BadAddress::Time(before)), "{time:?}");
+        }
+        let both = Err(BadAddress::TwoReadings("15:30".to_owned()));
+        assert_eq!(Address::parse(b"15:30"), both);
+        for bad in [":a", "-p:a", "a b:c", "\u{1b}[m:c", "2026-02-30:a"] {
+            assert!(Address::parse(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+        assert!(matches!(Address::parse(b"\xff:a"), Err(BadAddress::Spec(_))));
     }
 
     #[test]

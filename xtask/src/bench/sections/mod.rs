@@ -10,4 +10,5 @@ pub mod latency;
 pub mod lists;
 pub mod python;
 pub mod saving;
+pub mod search;
 pub mod sessions;

@@ -32,7 +32,7 @@ use crate::terminal::Ui;
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("form"))]
 pub(crate) struct DiffArgs {
-    /// Up to two checkpoints, then files and directories to look at
+    /// Up to two checkpoints or paths in them (`13:src`), then files and directories to look at
     #[arg(value_name = "CHECKPOINT|PATH")]
     arguments: Vec<OsString>,
     /// Files and directories to look at
@@ -74,9 +74,11 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
         None => State::Present,
     };
     let from = State::Checkpoint(Box::new(sides.from.clone()));
-    let comparison = project
-        .changes(&from, &to, &sides.scope, !args.no_renames, &NoProgress)
-        .map_err(|error| sides.explain(&project, error))?;
+    let comparison = match (&sides.pair, &sides.to) {
+        (Some([old, new]), Some(to)) => project.changes_of_paths((&sides.from, old), (to, new)),
+        _ => project.changes(&from, &to, &sides.scope, !args.no_renames, &NoProgress),
+    };
+    let comparison = comparison.map_err(|error| sides.explain(&project, error))?;
     for path in &comparison.unreadable {
         let path = here::path(path);
         env.ui.warning(format_args!("{path} cannot be read: it is shown as if it were not there"));

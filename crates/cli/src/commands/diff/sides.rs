@@ -14,6 +14,7 @@ use herma_fs::Dir;
 use herma_store::path::escape;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Result, find, with_oldest};
+use crate::commands::past::place::Place;
 use crate::several::Several;
 
 /// What is compared.
@@ -24,6 +25,8 @@ pub(super) struct Sides {
     pub(super) to: Option<Checkpoint>,
     /// Only these paths, if there are any.
     pub(super) scope: Vec<RelPath>,
+    /// Two different paths that are compared with each other.
+    pub(super) pair: Option<[RelPath; 2]>,
     /// An argument that is a path only because it is nothing else, and nothing is there.
     doubtful: Option<Doubtful>,
 }
@@ -51,17 +54,39 @@ impl Sides {
             checkpoints.extend(ends);
             rest = others;
         }
+        let mut places = Vec::new();
         while let [first, others @ ..] = rest
             && checkpoints.len() < 2
-            && let Some(checkpoint) = as_checkpoint(env, project, first)?
         {
-            env.tell_chosen(&first.to_string_lossy(), &checkpoint);
-            checkpoints.push(checkpoint);
+            if let Some(checkpoint) = as_checkpoint(env, project, first)? {
+                env.tell_chosen(&first.to_string_lossy(), &checkpoint);
+                checkpoints.push(checkpoint);
+            } else if !is_there(&env.absolute(Path::new(first)))
+                && let Some(place) = Place::read(env, project, first, None)?
+            {
+                checkpoints.push(place.checkpoint.clone());
+                places.push(place);
+            } else {
+                break;
+            }
             rest = others;
         }
+        let pair = match &places[..] {
+            [old, new] if old.path != new.path => Some([old.path.clone(), new.path.clone()]),
+            _ => None,
+        };
         let named: Vec<PathBuf> = rest.iter().map(PathBuf::from).collect();
         let mut scope = env.project_paths(project, &named)?;
         scope.extend(env.project_paths(project, paths)?);
+        if let (Some(_), Some(more)) = (&pair, scope.first()) {
+            let more = herma_view::here::path(more);
+            return Err(CommandError::usage(format!(
+                "two paths are compared, and {more} is a third"
+            )));
+        }
+        // Of the same path in both, one is enough; the root is all.
+        let places = places.into_iter().take(usize::from(pair.is_none()));
+        scope.extend(places.map(|place| place.path).filter(|path| !path.is_root()));
         let doubtful = rest
             .iter()
             .find(|argument| !is_there(&env.absolute(Path::new(argument))))
@@ -75,7 +100,7 @@ impl Sides {
             None => project.find(&Spec::Back(0))?,
         };
         let to = checkpoints.next();
-        Ok(Self { from, to, scope, doubtful })
+        Ok(Self { from, to, scope, pair, doubtful })
     }
 
     /// A word that is neither a checkpoint nor a path was perhaps meant to be a checkpoint.

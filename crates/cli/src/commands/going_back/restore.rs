@@ -1,5 +1,7 @@
 //! `herma restore`, also `herma rollback`
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,14 +10,14 @@ use herma_core::{Checkpoint, Error, NextMove, Project, RelPath, UndoLast};
 use herma_reversal::Outcome as Becomes;
 use herma_view::here;
 
-use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     UNDO_BRINGS_BACK, report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
 use crate::several::Several;
-use crate::terminal::{quote, shown};
+use crate::terminal::{escape, quote, shown};
 use crate::transcript::{Conversation, Following, chat};
 
 /// Put files back as they were at a checkpoint
@@ -35,12 +37,20 @@ pub(crate) struct RestoreArgs {
     /// The checkpoint
     #[arg(
         value_name = "CHECKPOINT",
-        required_unless_present_any = ["continue_restore", "only_agent", "session", "turn", "since"]
+        required_unless_present_any = ["continue_restore", "only_agent", "session", "turn", "since", "last"]
     )]
     checkpoint: Option<String>,
     /// Restore only these files and directories
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Bring back these files and directories as the newest checkpoint that has them does; no checkpoint is named
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 1..,
+        conflicts_with_all = ["checkpoint", "paths", "all", "only_agent", "session", "turn", "since", "patch", "chat", "with_transcript"]
+    )]
+    last: Vec<PathBuf>,
     /// Leave this file or directory as it is (can be repeated)
     #[arg(long, value_name = "PATH")]
     keep: Vec<PathBuf>,
@@ -66,7 +76,7 @@ pub(crate) struct RestoreArgs {
     #[arg(
         long = "continue",
         conflicts_with_all = [
-            "checkpoint", "paths", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch", "chat"
+            "checkpoint", "paths", "last", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch", "chat"
         ]
     )]
     continue_restore: bool,
@@ -80,7 +90,10 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         return continue_restore(env, args.null);
     }
     let project = env.open_project()?;
-    let checkpoint = checkpoint(env, &project, args)?;
+    let checkpoint = match &args.last[..] {
+        [] => checkpoint(env, &project, args)?,
+        paths => Some(last_with(env, &project, paths)?),
+    };
     if (args.chat || args.with_transcript) && checkpoint.as_ref().is_some_and(|c| c.line.is_some())
     {
         let error = CommandError::usage("no conversation came in with an imported line");
@@ -105,7 +118,8 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     };
     // Whoever names a file wants that as it was then, whoever changed it.
     let is_foreign = checkpoint.line.is_some();
-    let is_exact = args.all || is_foreign || !args.paths.is_empty();
+    let paths = if args.last.is_empty() { &args.paths } else { &args.last };
+    let is_exact = args.all || is_foreign || !paths.is_empty();
     let keeps_edits =
         args.choice.is_given() || args.how.patch || !is_exact && project.has_work()?;
     if keeps_edits {
@@ -113,7 +127,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
         return undo_chosen(env, &project, args, since, &conversation);
     }
     let options = RestoreOptions {
-        paths: env.project_paths(&project, &args.paths)?,
+        paths: env.project_paths(&project, paths)?,
         keep: env.project_paths(&project, &args.keep)?,
     };
     let failed = |error| match error {
@@ -152,6 +166,47 @@ fn checkpoint(
         Some(meant) => meant,
         None => meant_as_path(env, project, error, text),
     })
+}
+
+/// The newest checkpoint that has these paths, which are to be brought back.
+fn last_with(env: &CommandEnv, project: &Project, paths: &[PathBuf]) -> Result<Checkpoint> {
+    let mut found: Option<(Checkpoint, RelPath)> = None;
+    for path in env.project_paths(project, paths)? {
+        let typed = quote(&here::path(&path));
+        let Some(newest) = project.newest_with(&path)? else {
+            let error = CommandError::new(
+                Kind::NoStore,
+                format!("no checkpoint has {}", here::path(&path)),
+            );
+            let name = path.split().map_or_else(String::new, |(_, name)| quote(&escape(name)));
+            return Err(error
+                .with_state("Nothing was changed.")
+                .with_hint(format!("`herma find {name}` looks for the name everywhere.")));
+        };
+        if project.root().join(OsStr::from_bytes(path.as_bytes())).symlink_metadata().is_ok() {
+            let error = CommandError::usage(format!("{} is not gone", here::path(&path)));
+            return Err(error.with_state("Nothing was changed.").with_hint(format!(
+                "`herma restore {} {typed}` makes it what was last saved; `herma history {typed}` lists older versions.",
+                newest.number
+            )));
+        }
+        match &found {
+            Some((other, at)) if other.id != newest.id => {
+                let error = CommandError::usage(format!(
+                    "{} was last there in checkpoint {}, {} in {}",
+                    here::path(at),
+                    other.number,
+                    here::path(&path),
+                    newest.number
+                ));
+                return Err(error
+                    .with_state("Nothing was changed.")
+                    .with_hint("Bring them back one at a time."));
+            }
+            _ => found = Some((newest, path)),
+        }
+    }
+    found.map(|(newest, _)| newest).ok_or_else(|| CommandError::usage("no path is named"))
 }
 
 /// Whoever names a prompt as the list prints it is told which states are after it and before it.

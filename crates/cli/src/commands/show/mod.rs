@@ -3,11 +3,14 @@
 mod several;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::error::ErrorKind;
 use herma_core::steps::{StepChoice, StepId};
+use herma_core::types::address::{Address, BadAddress};
 use herma_core::types::checkpoint::Origin;
 use herma_core::{Checkpoint, Comparison, ListedStep, Project, RelPath, State};
 use herma_diff::{Change, PatchOptions};
@@ -19,6 +22,7 @@ use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find_on_lines};
 use crate::commands::diff::write_patch;
+use crate::commands::past::place::{At, Place};
 use crate::render::project_json;
 use crate::several::Several;
 use crate::terminal::{Label, Ui, escape, time};
@@ -28,9 +32,12 @@ use crate::terminal::{Label, Ui, escape, time};
 /// With a range such as 15-17: the prompt with its calls, and what they changed altogether.
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// The checkpoint [default: the newest]
-    #[arg(value_name = "CHECKPOINT", default_value = "@", hide_default_value = true)]
-    checkpoint: String,
+    /// The checkpoint, or a path in it (`13:src`), to show what happened to that [default: the newest]
+    #[arg(value_name = "CHECKPOINT|N:PATH", default_value = "@", hide_default_value = true)]
+    checkpoint: OsString,
+    /// Show what the change at this time did to a path: 2h, 15:30, yesterday 18:00, 2026-11-02
+    #[arg(long, value_name = "TIME", value_parser = At::parse, requires = "checkpoint")]
+    at: Option<At>,
     /// Print only what was left out, each record ended with NUL: the reason, a tab, the path
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
     null: bool,
@@ -38,10 +45,9 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let project = env.open_project()?;
-    let found = find_on_lines(&project, &args.checkpoint);
-    let (project, mut checkpoint) = match (found, Several::parse(&args.checkpoint)) {
-        (Err(_), Some(several)) if !args.null => return several::show(env, &project, &several),
-        (found, _) => found?,
+    let (project, mut checkpoint, within) = match meant(env, &project, args)? {
+        Meant::One(found, within) => (found.0, found.1, within),
+        Meant::Several(several) => return several::show(env, &project, &several),
     };
     let (receipt, outcome) = match project.receipt(&checkpoint) {
         Ok(receipt) => (receipt, Outcome::Done),
@@ -60,8 +66,23 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
         }
         Err(error) => return Err(error.into()),
     };
-    let (step, change) =
-        if args.null { (None, None) } else { look(env, &project, &checkpoint, &receipt)? };
+    let (step, change) = if args.null {
+        (None, None)
+    } else {
+        look(env, &project, (&checkpoint, within.as_ref()), &receipt)?
+    };
+    if let (Some(path), Some((change, hidden))) = (&within, &change)
+        && change.changes.is_empty()
+        && hidden.is_empty()
+    {
+        let place = Place { checkpoint: checkpoint.clone(), path: path.clone() };
+        place.look(&project)?;
+        env.ui.hint(format_args!(
+            "{} did not change it; `herma cat {}` prints it.",
+            checkpoint.number,
+            place.typed()
+        ));
+    }
     let part_of = match &step {
         Some(step) if !env.ui.json => several::part_of(&project, step)?,
         _ => None,
@@ -100,6 +121,36 @@ pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// What is to be shown.
+enum Meant {
+    /// One change, or what it did to a path.
+    One(Box<(Project, Checkpoint)>, Option<RelPath>),
+    Several(Several),
+}
+
+fn meant(env: &CommandEnv, project: &Project, args: &ShowArgs) -> Result<Meant> {
+    let of_place = |place: Place| {
+        Meant::One(Box::new((project.clone(), place.checkpoint)), Some(place.path))
+    };
+    if args.at.is_some()
+        && let Some(place) = Place::read(env, project, &args.checkpoint, args.at.as_ref())?
+    {
+        return Ok(of_place(place));
+    }
+    let text = args.checkpoint.to_string_lossy();
+    match (find_on_lines(project, &text), Several::parse(&text)) {
+        (Ok(found), _) => Ok(Meant::One(Box::new(found), None)),
+        (Err(_), Some(several)) if !args.null => Ok(Meant::Several(several)),
+        (Err(error), _) => match Address::parse(args.checkpoint.as_bytes()) {
+            Ok(Some(_)) | Err(BadAddress::Time(_)) => {
+                let place = Place::read(env, project, &args.checkpoint, None)?;
+                place.map(of_place).ok_or(error)
+            }
+            _ => Err(error),
+        },
+    }
+}
+
 /// Prints what is different as a patch, and names what is not shown.
 fn write_change(env: &CommandEnv, (change, hidden): Shown) -> Result<()> {
     let mut out = env.ui.listing();
@@ -126,7 +177,7 @@ type Shown = (Comparison, Vec<RelPath>);
 fn look(
     env: &CommandEnv,
     project: &Project,
-    checkpoint: &Checkpoint,
+    (checkpoint, within): (&Checkpoint, Option<&RelPath>),
     receipt: &Receipt,
 ) -> Result<(Option<ListedStep>, Option<Shown>)> {
     let ids = vec![StepId::Number(checkpoint.number)];
@@ -141,7 +192,12 @@ fn look(
     // What is damaged was named above.
     let change = compared.ok().map(|mut change| {
         let is_its = |path: &RelPath| step.as_ref().is_none_or(|s| s.step.may_have_changed(path));
-        change.changes.retain(|one| is_its(&one.path));
+        let is_meant = |one: &Change| {
+            let is_in =
+                |path: &RelPath| one.path.starts_with(path) || one.old_path().starts_with(path);
+            within.is_none_or(is_in)
+        };
+        change.changes.retain(|one| is_its(&one.path) && is_meant(one));
         without_secrets(change, &receipts)
     });
     Ok((step, change))

@@ -66,7 +66,7 @@ macro_rules! filters {
 }
 
 #[rustfmt::skip]
-pub(crate) static TOOLS: [Tool; 25] = [
+pub(crate) static TOOLS: [Tool; 27] = [
     tool("herma_timeline", "list", Reads, "agent until").with_list(&["checkpoints", "rows"]).for_agents(ForAgents {
         title: "List what happened",
         description: "Lists what happened in the project, newest first, 20 rows at once: prompts with their tool calls folded, edits by hand, saves, restores. Numbers never change; the other tools take them (of a prompt with several calls its `steps`, such as \"15-17\").",
@@ -87,6 +87,20 @@ pub(crate) static TOOLS: [Tool; 25] = [
         options: "from to paths patch max_bytes limit offset",
         required: &[],
         text: words::compared,
+    }),
+    tool("herma_find", "find", Reads, "").with_list(&["found"]).for_agents(ForAgents {
+        title: "Find files of all times",
+        description: "Finds files and directories by a part of their name or a glob, deleted ones too: when they were there, which change removed them, and how to get them back.",
+        options: "name gone paths since until limit offset",
+        required: &["name"],
+        text: words::found_names,
+    }),
+    tool("herma_grep", "grep", Reads, "prompts fixed").with_list(&["found"]).for_agents(ForAgents {
+        title: "Search lines of all times",
+        description: "Searches the lines of everything that was ever saved for a regular expression, newest first: where they were, from which change to which, who removed them. With `gone` only lines that are in no file now.",
+        options: "regex gone ignore_case word paths since until limit offset",
+        required: &["regex"],
+        text: words::found_lines,
     }),
     tool("herma_undo", "undo", MovesFiles, "only_agent turn since").with_one_of("steps paths last_prompt", "session only_agent turn since").for_agents(ForAgents {
         title: "Undo",
@@ -306,7 +320,10 @@ mod tests {
             let hints = &tool["annotations"];
             let changes = matches!(name, "herma_restore" | "herma_undo" | "herma_redo");
             assert_eq!(hints["destructiveHint"], changes, "{name}");
-            let reads = matches!(name, "herma_timeline" | "herma_diff" | "herma_show");
+            let reads = matches!(
+                name,
+                "herma_timeline" | "herma_diff" | "herma_show" | "herma_find" | "herma_grep"
+            );
             assert_eq!(hints["readOnlyHint"], reads, "{name}");
             assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         }

@@ -8,6 +8,8 @@ use super::brief::{line, steps};
 
 /// So many of several things are named.
 const NAMED: usize = 5;
+/// So many lines of a content.
+const LINES: usize = 20;
 
 /// The rows of the timeline, a line each.
 pub(in crate::mcp) fn timeline(answer: &Value) -> String {
@@ -27,6 +29,59 @@ pub(in crate::mcp) fn timeline(answer: &Value) -> String {
         lines.push("Nothing is saved here. herma_save makes the first checkpoint.".to_owned());
     }
     with_warnings(lines, answer)
+}
+
+/// Files and directories of all times, a line each.
+pub(in crate::mcp) fn found_names(answer: &Value) -> String {
+    let one = |one: &Value| {
+        let mut text = format!("{} ({}), {}", said(&one["path"]), said(&one["kind"]), lived(one));
+        if let Some(back) = one["back"].as_str() {
+            text.push_str(&format!("; `{back}` brings it back"));
+        }
+        text
+    };
+    found(answer, one, "Nothing is called so, now or at any time.")
+}
+
+/// Lines of all times, below where they were.
+pub(in crate::mcp) fn found_lines(answer: &Value) -> String {
+    let one = |one: &Value| {
+        let stay = &one["stays"][0];
+        let mut lines = vec![format!("{}, {}", said(&stay["path"]), lived(stay))];
+        for line in entries(one, "lines").take(LINES) {
+            lines.push(format!("  {}: {}", number(line, "number"), said(&line["text"])));
+        }
+        let count = entries(one, "lines").count() as u64 + number(one, "more_lines");
+        if count > LINES as u64 {
+            lines.push(format!("  and {} more", count - LINES as u64));
+        }
+        lines.join("\n")
+    };
+    found(answer, one, "No line matches, now or at any time.")
+}
+
+fn found(answer: &Value, one: impl Fn(&Value) -> String, nothing: &str) -> String {
+    let mut lines: Vec<String> = entries(answer, "found").map(one).collect();
+    if answer["more"] == true {
+        let next = number(answer, "offset") + lines.len() as u64;
+        lines.push(format!("There are more: offset {next}."));
+    } else if lines.is_empty() {
+        lines.push(nothing.to_owned());
+    }
+    with_warnings(lines, answer)
+}
+
+/// From when to when something was there, and who removed it.
+fn lived(stay: &Value) -> String {
+    let (first, last) = (number(&stay["first"], "number"), number(stay, "last"));
+    let gone = &stay["gone"];
+    if !gone.is_object() {
+        return format!("since {first}");
+    }
+    let who = gone["agent"].as_str().unwrap_or("a person or nobody known");
+    let prompt = gone["prompt"].as_str().map(|_| format!(", for: {}", line(&gone["prompt"])));
+    let prompt = prompt.unwrap_or_default();
+    format!("{first} to {last}, removed by {} ({who}{prompt})", number(gone, "number"))
 }
 
 fn row(row: &Value) -> String {

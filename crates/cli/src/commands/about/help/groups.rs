@@ -7,7 +7,13 @@ use clap::Command;
 /// The groups, and the commands of each.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Go back", &["undo", "redo", "restore"]),
-    ("Look", &["list", "show", "diff", "steps", "history", "blame", "report"]),
+    (
+        "Look",
+        &[
+            "list", "show", "diff", "find", "grep", "ls", "cat", "has", "steps", "history", "blame",
+            "report",
+        ],
+    ),
     (
         "Keep",
         &[

@@ -1,0 +1,99 @@
+//! `herma has`
+
+use std::fmt::Display;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use herma_core::ObjectId;
+use herma_fs::Dir;
+use herma_fs::dir::canonicalize;
+use herma_store::object::{Hasher, Kind};
+
+use super::{by, interval, stay_json, unread_json, warn_of_unread};
+use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
+use crate::render::project_json;
+use crate::terminal::{Label, shown};
+use herma_view::here;
+use herma_view::json::{PathJson, lazy_object, list};
+use herma_view::listing::in_columns;
+
+/// Say whether this project ever had a file with this content
+///
+/// FILE may be anywhere. Says under which names checkpoints have its content, and from when to when; exits 1 if none has.
+#[derive(Args, Debug)]
+pub(crate) struct HasArgs {
+    /// The file
+    file: PathBuf,
+}
+
+pub(crate) fn cmd_has(env: &CommandEnv, args: &HasArgs) -> Result<Outcome> {
+    let project = env.open_project()?;
+    let file = env.absolute(&args.file);
+    let content = id_of_file(&file)?;
+    let found = env.ui.during(|progress| project.whereabouts(&content, progress))?;
+    let outcome = warn_of_unread(env, &project, &found.unread)?;
+    let json = lazy_object! {
+        schema: "herma.has/1",
+        project: project_json(&project),
+        #[serde(flatten)]
+        path: PathJson::of(&file),
+        content: content.to_hex(),
+        stays: list(found.stays.iter().map(stay_json)),
+        more_stays: found.more,
+        unread: list(found.unread.iter().map(unread_json)),
+    };
+    env.ui.answer(json, |out| {
+        let rows: Vec<[String; 3]> = found
+            .stays
+            .iter()
+            .map(|stay| {
+                let fate = match &stay.gone {
+                    Some(change) => format!("gone since {}", by(change)),
+                    None => format!("from {}", by(&stay.came)),
+                };
+                [here::path(&stay.path), interval(stay), fate]
+            })
+            .collect();
+        let labels = [Label::Name, Label::Number, Label::Faint];
+        let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
+        lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+    })?;
+    if found.more > 0 {
+        env.ui.status(format_args!("And {} more.", found.more));
+    }
+    if !found.stays.is_empty() || outcome != Outcome::Done {
+        return Ok(outcome);
+    }
+    env.ui.status("No checkpoint has this content.");
+    Ok(Outcome::Problems)
+}
+
+/// What git would call the content of a file.
+fn id_of_file(path: &Path) -> Result<ObjectId> {
+    let refused = |why: &dyn Display| CommandError::usage(format!("{} {why}", shown(path)));
+    let unreadable = |error: &dyn Display| refused(&format!("cannot be read: {error}"));
+    let real = canonicalize(path).map_err(|error| unreadable(&error.source))?;
+    let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+        return Err(refused(&"is a directory"));
+    };
+    let found = Dir::open(parent).and_then(|dir| dir.open_file(name));
+    let mut file = found.map_err(|error| unreadable(&error.source))?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(refused(&"is no file"));
+    }
+    let mut hasher = Hasher::new(Kind::Blob, about.len());
+    let mut buffer = vec![0; 64 << 10];
+    let mut length = 0;
+    loop {
+        let piece = match file.read(&mut buffer)? {
+            0 => break,
+            read => &buffer[..read],
+        };
+        length += piece.len() as u64;
+        hasher.update(piece);
+    }
+    let id = hasher.finish().filter(|_| length == about.len());
+    id.ok_or_else(|| refused(&"changed while it was read"))
+}
