@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    about, agents, blame, checkpoints, config, diff, drop, going_back, history, list, mark, resume,
+    about, agents, blame, checkpoints, config, copies, diff, drop, going_back, history, list, mark, resume,
     save, sessions, show, steps,
 };
 use crate::options::GlobalArgs;
@@ -53,6 +53,7 @@ pub(crate) enum Command {
     Undo(going_back::undo::UndoArgs),
     /// Redo what `herma undo` undid
     Redo(going_back::undo::RedoArgs),
+    Open(copies::open::OpenArgs),
     Run(steps::run::RunArgs),
     Steps(steps::list::StepsArgs),
     Step(steps::step::StepArgs),

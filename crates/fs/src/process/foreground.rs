@@ -49,6 +49,9 @@ pub struct Piped {
     pub output: ChildStdout,
 }
 
+/// A variable of the environment; without a value it is taken away.
+pub type Variable = (&'static str, Option<OsString>);
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -78,19 +81,24 @@ impl Foreground {
         Ok(Self { signals })
     }
 
-    /// Starts a program in this directory with our streams and our environment, and these variables besides.
+    /// Starts a program in this directory with our streams and our environment, with these variables besides, and without
+    /// those that have no value.
     pub fn start(
         self,
         program: &OsStr,
         arguments: &[OsString],
         directory: &Path,
-        variables: &[(&str, String)],
+        variables: &[Variable],
     ) -> io::Result<Running> {
-        let child = Command::new(program)
-            .args(arguments)
-            .current_dir(directory)
-            .envs(variables.iter().map(|(name, value)| (name, value)))
-            .spawn()?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(directory);
+        for (name, value) in variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let child = command.spawn()?;
         self.running(child.id(), false)
     }
 
@@ -195,7 +203,7 @@ mod tests {
     fn run(script: &str) -> Ended {
         let prepared = Foreground::prepare().unwrap();
         let arguments = ["-c".into(), script.into()];
-        let variables = [("HERMA_TEST", "x".to_owned())];
+        let variables = [("HERMA_TEST", Some("x".into())), ("HOME", None)];
         let directory = Path::new("/");
         let started = prepared.start(OsStr::new("sh"), &arguments, directory, &variables);
         started.unwrap().wait().unwrap()
@@ -204,7 +212,7 @@ mod tests {
     #[test]
     fn the_end_is_told_as_a_shell_would() {
         assert_eq!(run("exit 0"), Ended::Exited(0));
-        assert_eq!(run("test $PWD = / && test $HERMA_TEST = x && exit 3").exit_code(), 3);
+        assert_eq!(run("test $PWD = / && test $HERMA_TEST = x && test -z $HOME && exit 3").exit_code(), 3);
         let killed = run("kill -TERM $$");
         assert_eq!((killed, killed.exit_code()), (Ended::Killed(15), 143));
     }

@@ -33,6 +33,7 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["steps"], "session", Looked::sessions_of_steps),
     (&["history"], "file", Looked::paths),
     (&["blame"], "file", Looked::paths),
+    (&["open"], "checkpoint", Looked::checkpoints),
     (&["name"], "checkpoint", Looked::checkpoints),
     (&["unname"], "name", Looked::names),
     (&["pin"], "checkpoint", Looked::checkpoints),

@@ -1,0 +1,5 @@
+//! Commands that work in copies of old states: the present stays as it is.
+
+pub(crate) mod in_copy;
+pub(crate) mod known;
+pub(crate) mod open;
