@@ -4,6 +4,7 @@ mod cli {
     mod acp;
     mod addresses;
     mod authors;
+    mod bisect;
     mod can_undo;
     mod chats;
     mod checkpoints;
@@ -31,6 +32,7 @@ mod cli {
     mod mcp_programs;
     mod newcomers;
     mod notice;
+    mod open;
     mod places;
     mod prune;
     mod purge;

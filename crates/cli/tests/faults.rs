@@ -8,6 +8,7 @@
 
 mod faults {
     mod cap;
+    mod copies;
     mod copy;
     mod crash;
     mod crash_checks;

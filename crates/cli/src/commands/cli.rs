@@ -54,6 +54,7 @@ pub(crate) enum Command {
     /// Redo what `herma undo` undid
     Redo(going_back::undo::RedoArgs),
     Open(copies::open::OpenArgs),
+    Bisect(copies::bisect::BisectArgs),
     Run(steps::run::RunArgs),
     Steps(steps::list::StepsArgs),
     Step(steps::step::StepArgs),

@@ -29,6 +29,17 @@ const STOP_DELAY: Duration = Duration::from_millis(50);
 /// The signals are ours to hear; nothing runs yet.
 pub struct Foreground {
     signals: Signals,
+    output: Output,
+}
+
+/// Where a command writes what it prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// To our output.
+    #[default]
+    Ours,
+    /// To where our errors go: our own output says something else.
+    BesideOurs,
 }
 
 /// A command under way.
@@ -78,7 +89,13 @@ impl Foreground {
         let heard =
             [SIGINT, SIGQUIT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let signals = Signals::new(heard.chain([SIGCHLD]))?;
-        Ok(Self { signals })
+        Ok(Self { signals, output: Output::Ours })
+    }
+
+    /// The command is to print there.
+    #[must_use]
+    pub fn printing(self, output: Output) -> Self {
+        Self { output, ..self }
     }
 
     /// Starts a program in this directory with our streams and our environment, with these variables besides, and without
@@ -92,6 +109,9 @@ impl Foreground {
     ) -> io::Result<Running> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory);
+        if self.output == Output::BesideOurs {
+            command.stdout(io::stderr());
+        }
         for (name, value) in variables {
             match value {
                 Some(value) => command.env(name, value),

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use herma_fs::process::foreground::{Ended, Foreground, Variable};
+use herma_fs::process::foreground::{Ended, Foreground, Output};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::steps::run::{no_signals, not_started};
@@ -21,15 +21,13 @@ pub(crate) fn run(
     env: &CommandEnv,
     directory: &Path,
     command: &[OsString],
-    more: &[Variable],
+    output: Output,
 ) -> Result<Ran> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(CommandError::usage("which command is to be run?"));
     };
     let prepared = Foreground::prepare().map_err(|error| no_signals(&error))?;
-    let mut variables = apart(directory);
-    variables.extend_from_slice(more);
-    match prepared.start(program, arguments, directory, &variables) {
+    match prepared.printing(output).start(program, arguments, directory, &apart(directory)) {
         Ok(running) => running.wait().map(Ran::Ended).map_err(|error| {
             CommandError::new(Kind::Failed, format!("the command is lost: {error}"))
         }),

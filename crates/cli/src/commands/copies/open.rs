@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::copies::{CopyPlace, OpenCopy, OpenedCopy};
 use herma_core::{Checkpoint, Project};
+use herma_fs::process::foreground::Output;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::copies::in_copy::{Ran, run, shell};
@@ -88,7 +89,7 @@ pub(crate) fn open(
 
 fn run_and_remove(env: &CommandEnv, opened: &OpenedCopy, line: &OsString) -> Result<Outcome> {
     name_lacks(env, opened);
-    let ran = run(env, opened.project.root(), &shell(line), &[]);
+    let ran = run(env, opened.project.root(), &shell(line), Output::Ours);
     known::remove(env, &opened.record)?;
     Ok(match ran? {
         Ran::Ended(ended) => Outcome::Command(ended.exit_code()),

@@ -36,6 +36,13 @@ pub(crate) struct ShowArgs {
     null: bool,
 }
 
+impl ShowArgs {
+    /// To show the change with this number.
+    pub(crate) fn of(number: u64) -> Self {
+        Self { checkpoint: number.to_string(), null: false }
+    }
+}
+
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let mut checkpoint = match (find(&project, &args.checkpoint), Several::parse(&args.checkpoint))

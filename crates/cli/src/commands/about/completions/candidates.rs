@@ -33,6 +33,8 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["steps"], "session", Looked::sessions_of_steps),
     (&["history"], "file", Looked::paths),
     (&["blame"], "file", Looked::paths),
+    (&["bisect"], "good", Looked::checkpoints),
+    (&["bisect"], "bad", Looked::checkpoints),
     (&["open"], "checkpoint", Looked::checkpoints),
     (&["name"], "checkpoint", Looked::checkpoints),
     (&["unname"], "name", Looked::names),

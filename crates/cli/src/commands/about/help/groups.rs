@@ -7,7 +7,7 @@ use clap::Command;
 /// The groups, and the commands of each.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Go back", &["undo", "redo", "restore"]),
-    ("Look", &["list", "show", "diff", "steps", "history", "blame", "open"]),
+    ("Look", &["list", "show", "diff", "steps", "history", "blame", "open", "bisect"]),
     (
         "Keep",
         &[
