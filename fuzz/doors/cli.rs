@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches};
 use herma_diff::lines::hunks;
 use herma_diff::lines::hunks::apply_chosen;
+use herma_settings as settings;
+use herma_settings::{KEYS, Key, Overrides, Value};
+use herma_view::hunk_choices::{Choices, Understood};
 
 use crate::commands::agents::acp::traffic::{Side, Traffic};
 use crate::commands::cli::{Cli, Command};
@@ -16,9 +19,6 @@ use crate::mcp::message;
 use crate::mcp::message::{Incoming, Request};
 use crate::mcp::tools::TOOLS;
 use crate::mcp::tools::arguments::{Arguments, check, command_line};
-use crate::render::hunk_choices::{Choices, Understood};
-use crate::settings;
-use crate::settings::{KEYS, Key, Overrides, Value};
 
 /// What a client sends to a server: every line is a request, an answer or a mistake.
 pub fn requests(bytes: &[u8]) {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Clock, Engine, EngineOptions, Error, Project, RelPath, Saved, Spec};
+use herma_settings::{Loaded, Overrides};
+use herma_view::here;
 
 /// What a command may fail with belongs to it.
 pub(crate) use crate::command_error::{
@@ -14,9 +16,7 @@ pub(crate) use crate::command_error::{
 };
 use crate::conversations::pending::unfinished;
 use crate::environment::{Environment, OuterStep, SystemClock, time_zone};
-use crate::here;
 use crate::options::GlobalArgs;
-use crate::settings::{Loaded, Overrides};
 use crate::terminal::ui::Ui;
 use crate::terminal::{shown, time};
 

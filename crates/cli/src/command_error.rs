@@ -14,11 +14,12 @@ use herma_core::{AuthorshipError, Error, RelPath};
 use herma_diff::DiffError;
 use herma_sessions::Error as SessionsError;
 use herma_sessions::resume::ResumeError;
+use herma_settings::file::FileError;
+use herma_settings::{CannotEdit, Problem};
 use herma_store::StoreError;
 use herma_store::path::escape;
+use herma_view::here;
 use serde::Serialize;
-
-use crate::here;
 
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
@@ -162,6 +163,36 @@ pub(crate) struct ErrorJson<'e> {
 /// An error's text may quote names from disk; a terminal must not act on them.
 pub(crate) fn clean(text: &str) -> String {
     text.split('\n').map(|line| escape(line.as_bytes())).collect::<Vec<_>>().join("\n")
+}
+
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> Self {
+        Self::from_error(Kind::Failed, &problem)
+            .with_hint("`herma config show` lists the settings and what they accept.")
+    }
+}
+
+impl From<CannotEdit> for CommandError {
+    fn from(error: CannotEdit) -> Self {
+        Self::from_error(Kind::Failed, &error)
+            .with_state("The file is as it was.")
+            .with_hint("Change it in an editor; `herma config show` tells whether it reads well.")
+    }
+}
+
+impl From<FileError> for CommandError {
+    fn from(error: FileError) -> Self {
+        let new = Self::from_error(Kind::Failed, &error);
+        match error {
+            FileError::Fs(error) => error.into(),
+            FileError::Unfit { hint, .. } => {
+                Self { hints: hint.into_iter().collect(), ..new }.with_state("Nothing was changed.")
+            }
+            FileError::ChangedMeanwhile { .. } => Self { kind: Kind::Busy, ..new }
+                .with_state("The file is as that program left it.")
+                .with_hint("Run the command again."),
+        }
+    }
 }
 
 impl From<Error> for CommandError {

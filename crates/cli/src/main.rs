@@ -8,11 +8,10 @@
 //! * [`commands`]: one file per command; its `cli.rs` puts their arguments together
 //! * [`conversations`], [`transcript`]: conversations, and how they follow the files
 //! * [`hook`]: what agents call
-//! * [`settings`]: `config.yaml`, read and edited
 //! * [`mcp`]: the same for agents and programs that stay connected
 //! * [`environment`]: the only place that asks the system about the user and the terminal
 //! * [`terminal`]: what is printed and asked
-//! * [`render`]: how answers are shown to people and to programs
+//! * [`render`]: what several commands tell alike; the values are those of `herma_view`
 
 mod command_env;
 mod command_error;
@@ -23,13 +22,11 @@ mod filters;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/cli.rs"]
 pub mod fuzzing;
-mod here;
 mod hook;
 mod mcp;
 mod options;
 mod render;
 mod run;
-mod settings;
 mod several;
 mod terminal;
 mod tool_call;

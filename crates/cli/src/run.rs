@@ -10,7 +10,7 @@ use crate::commands::about::completions;
 use crate::commands::cli::Command;
 use crate::commands::dispatch::{dispatch, prepare};
 use crate::commands::one_command;
-use crate::environment::Environment;
+use crate::environment::{Environment, time_zone};
 use crate::options::GlobalArgs;
 use crate::terminal::Ui;
 use crate::usage_error::usage_error;
@@ -19,6 +19,7 @@ use crate::{hook, mcp};
 /// Does what the arguments say; returns the exit code.
 pub(crate) fn run(arguments: Vec<OsString>) -> u8 {
     let environment = Environment::read();
+    herma_view::time::put_in(time_zone);
     if hook::is_call(&arguments) {
         return hook::answer(&environment, arguments);
     }

@@ -22,7 +22,7 @@ const COVERAGE: [&str; 5] = [
 const DOORS: &str = "--cfg=fuzzing";
 
 /// The packages that have doors, and those the doors are called from.
-const OURS: [&str; 9] = [
+const OURS: [&str; 11] = [
     "herma-core",
     "herma-fs",
     "herma-fuzz",
@@ -30,7 +30,9 @@ const OURS: [&str; 9] = [
     "herma-program",
     "herma-records",
     "herma-sessions",
+    "herma-settings",
     "herma-shell",
+    "herma-view",
     "herma-worktree",
 ];
 

@@ -7,14 +7,17 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::steps::StepId;
 use herma_core::{Blame, BlameLine};
+use herma_view::authors::columns;
+use herma_view::json::{PathJson, Serialize, lazy_object, list, object};
+use herma_view::listing::{counted, in_columns};
+use herma_view::patch_lines::visible;
+use herma_view::steps::named_step_json;
+use herma_view::time::at;
+use herma_view::{authors, json};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
-use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
-use crate::render::listing::{counted, in_columns};
-use crate::render::patch_lines::visible;
-use crate::render::step_report::named_step_json;
-use crate::render::{authors, json};
+use crate::render::authors::{explain_steps, no_such_file, warn_of_gaps};
+use crate::render::project_json;
 use crate::terminal::{Label, Ui, time};
 
 /// Show who wrote each line of a file
@@ -104,7 +107,7 @@ fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {
         steps: origin.author.steps().to_vec(),
         checkpoint: origin.checkpoint.map(|saved| saved.id.to_hex()),
         seconds: origin.time,
-        time: origin.time.and_then(|seconds| time::rfc3339(authors::at(seconds))),
+        time: origin.time.and_then(|seconds| time::rfc3339(at(seconds))),
     }
 }
 

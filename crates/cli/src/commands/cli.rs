@@ -1,13 +1,13 @@
 //! The arguments of `herma`, as clap reads them and as the documents are generated from.
 
 use clap::{Parser, Subcommand};
+use herma_settings::{Overrides, Problem};
 
 use super::{
     about, agents, blame, checkpoints, config, copies, diff, drop, going_back, history, list, mark, resume,
     save, sessions, show, steps,
 };
 use crate::options::GlobalArgs;
-use crate::settings::{Overrides, Problem};
 
 /// Instant undo for AI agents
 ///

@@ -5,11 +5,11 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 use herma_fs::process::foreground::{Foreground, Running};
+use herma_settings::file::SettingsFile;
+use herma_settings::{Key, Loaded, Origin, Value, set, unset};
+use herma_view::json::{PathJson, Serialize, lazy_object, list, object};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, lazy_object, list, object};
-use crate::settings::file::SettingsFile;
-use crate::settings::{Key, Loaded, Origin, Value, set, unset};
 use crate::terminal::{Label, escape, shown};
 
 /// Show or change the settings

@@ -1,11 +1,12 @@
 //! Which command it is, and what it is given.
 
+use herma_settings::Overrides;
+
 use super::cli::{Cli, Command};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
 use crate::render::nearby::with_projects_nearby;
-use crate::settings::Overrides;
 use crate::terminal::Ui;
 
 /// Does what was asked for, and says so on `ui`.

@@ -4,11 +4,11 @@ use clap::Args;
 use herma_core::steps::StepChoice;
 use herma_core::types::address::parse_range;
 use herma_core::{Checkpoint, Error, Project, Spec};
+use herma_view::listing;
+use herma_view::listing::{counted, in_a_row, ranges};
 
 use crate::command_env::{CommandEnv, Kind, Outcome, Result, WithState};
 use crate::commands::mark;
-use crate::render::listing;
-use crate::render::listing::{counted, in_a_row, ranges};
 use crate::terminal::escape;
 
 /// Remove checkpoints for good

@@ -11,17 +11,17 @@ use herma_core::{
     AuthorshipError, Error, FileHistory, Project, RelPath, Row, RowChanges, RowKind, Version,
     VersionChange,
 };
+use herma_view::authors::columns;
+use herma_view::json::{PathJson, Serialize, checkpoint_json, lazy_object, list, object};
+use herma_view::steps::named_step_json;
+use herma_view::time::at;
+use herma_view::{authors, here, listing, timeline, units};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::list::rows_and_now;
-use crate::here;
-use crate::render::authors::{columns, explain_steps, no_such_file, warn_of_gaps};
-use crate::render::json::{
-    PathJson, Serialize, checkpoint_json, lazy_object, list, object, project_json,
-};
-use crate::render::step_report::named_step_json;
-use crate::render::{authors, listing, timeline};
-use crate::terminal::{Label, Ui, quote, time, units};
+use crate::render::authors::{explain_steps, no_such_file, warn_of_gaps};
+use crate::render::project_json;
+use crate::terminal::{Label, Ui, quote, time};
 
 /// So many deleted files are named in a hint.
 const SHOWN: usize = 3;
@@ -165,7 +165,7 @@ fn version_json(version: &Version) -> impl Serialize {
         deletions: version.deletions,
         bytes: version.size,
         seconds: version.time,
-        time: version.time.and_then(|seconds| time::rfc3339(authors::at(seconds))),
+        time: version.time.and_then(|seconds| time::rfc3339(at(seconds))),
     }
 }
 

@@ -5,13 +5,14 @@ use std::io::Write;
 use clap::Args;
 use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, Project, Rows};
+use herma_view::json::{checkpoint_json, lazy_object, list};
+use herma_view::timeline;
+use herma_view::timeline::Now;
 
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
-use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
 use crate::render::nearby::{projects_nearby, tell_of_moved};
-use crate::render::timeline;
-use crate::render::timeline::Now;
+use crate::render::project_json;
 
 /// Show what happened in this project, newest first: prompts, edits by hand, saves and restores
 ///

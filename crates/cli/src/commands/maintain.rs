@@ -6,10 +6,10 @@ use herma_sessions::auto::AutoPruned;
 use herma_sessions::resume::gc::Collected;
 use herma_sessions::resume::{ResumeError, ResumeStore, gc};
 use herma_sessions::{Access, auto};
+use herma_view::json::{Serialize, object};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{Serialize, object};
 
 /// Keeps the store within its limits, silently. Nobody reads what it prints: what went wrong is in the
 /// store's record, which `herma checkpoints status` and `herma doctor` show.

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use herma_core::{Checkpoint, Project, Spec, State};
+use herma_view::here;
+use herma_view::json::{checkpoint_json, lazy_object, list};
+use herma_view::listing::{in_a_row, in_words};
 
 use crate::command_env::{CommandEnv, Outcome, Result, find};
-use crate::here;
-use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
-use crate::render::listing::{in_a_row, in_words};
+use crate::render::project_json;
 use crate::terminal::{quote, shown};
 
 /// So many files that changed since are named.

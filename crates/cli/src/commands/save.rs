@@ -5,21 +5,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use clap::Args;
-use herma_core::types::checkpoint::Checkpoint;
-use herma_core::types::checkpoint::Facts;
+use herma_core::types::checkpoint::{Checkpoint, Facts};
 use herma_core::{SaveOptions, Saved};
+use herma_settings::Overrides;
 use herma_store::path::escape;
+use herma_view::json::{checkpoint_json, lazy_object, left_out_json, list, object};
+use herma_view::listing::counted_entries;
+use herma_view::{here, listing};
 use herma_worktree::receipt::LeftOut;
 
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
-use crate::here;
-use crate::render::json::{
-    checkpoint_json, lazy_object, left_out_json, list, object, project_json,
-};
-use crate::render::listing;
-use crate::render::listing::{counted_entries, warn_of_losses};
+use crate::render::losses::warn_of_losses;
 use crate::render::nearby::tell_of_moved;
-use crate::settings::Overrides;
+use crate::render::project_json;
 use crate::terminal::shown;
 use crate::transcript;
 

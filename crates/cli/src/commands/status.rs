@@ -5,15 +5,15 @@ use std::io::Write;
 use herma_agents::Agent;
 use herma_agents::install::Scope;
 use herma_core::steps::StepChoice;
+use herma_view::json::{checkpoint_json, lazy_object};
+use herma_view::{listing, timeline};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::install::places;
 use crate::commands::agents::install::state::AgentState;
 use crate::commands::list::rows_and_now;
-use crate::render::json::{checkpoint_json, lazy_object, project_json};
-use crate::render::listing;
 use crate::render::nearby::{projects_nearby, tell_of_moved};
-use crate::render::timeline;
+use crate::render::project_json;
 use crate::terminal::shown;
 
 /// How many rows the status shows.

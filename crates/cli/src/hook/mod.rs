@@ -24,6 +24,7 @@ use herma_agents::{Agent, Event, EventKind, Reply, Surroundings};
 use herma_fs::process::background::{Half, silence, split};
 use herma_fs::process::stdin::TimedStdin;
 use herma_fs::process::{BootMoment, TempName};
+use herma_settings::Overrides;
 
 use crate::command_env::CommandEnv;
 use crate::commands::agents::hook::HookArgs;
@@ -31,7 +32,6 @@ use crate::commands::cli::Command;
 use crate::commands::one_command;
 use crate::environment::{Environment, agent_variables};
 pub(crate) use crate::hook::log::HookLog;
-use crate::settings::Overrides;
 use crate::terminal::Ui;
 
 /// A payload that is not complete after this long is taken as it is.

@@ -10,12 +10,12 @@ use herma_core::steps::{CallEnd, Ran, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_fs::process::file_clock;
+use herma_view::notice::notice_text;
 
 use super::log::HookLog;
 use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
 use crate::commands::agents::slash::{answer_prompt, failed_prompt};
-use crate::render::notice::notice_text;
 use crate::terminal::{escape, shown};
 use crate::tool_call::{MAX_HOOK_START, only_reads, start_of, wrote};
 use crate::transcript;

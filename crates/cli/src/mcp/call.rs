@@ -11,6 +11,7 @@ use std::sync::Arc;
 use clap::Parser;
 use herma_core::Project;
 use herma_core::engine::NoProgress;
+use herma_settings::Overrides;
 use serde_json::{Value, json};
 
 use crate::command_env::{CommandEnv, Kind, Outcome, Result};
@@ -18,7 +19,6 @@ use crate::commands::cli::Cli;
 use crate::commands::dispatch::dispatch;
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::settings::Overrides;
 use crate::terminal::Ui;
 use crate::terminal::answer::{Answer, Parts};
 use crate::terminal::progress::Listener;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use herma_view::json::text as as_text;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,13 +17,11 @@ use super::message::{Request, RpcError};
 use super::outbox::Outbox;
 use super::progress::RequestProgress;
 use super::resources::{Resource, Subscription};
-use super::tools::Tool;
-use super::tools::arguments;
 use super::tools::arguments::Arguments;
 use super::tools::brief::brief;
+use super::tools::{Tool, arguments};
 use super::{Server, hook, message, prompts, resources, tools};
 use crate::command_env::{CommandEnv, CommandError, Kind, Result, find};
-use crate::render::json::text as as_text;
 use crate::several::Several;
 use crate::terminal::answer::Parts;
 use crate::terminal::progress::Listener;

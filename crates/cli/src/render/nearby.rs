@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use herma_core::engine::KnownProject;
 use herma_core::{Nearby, Project};
+use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError};
-use crate::render::listing::counted;
 use crate::terminal::{quote, shown};
 
 /// A history of so few checkpoints may be the end of one that is elsewhere.

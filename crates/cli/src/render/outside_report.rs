@@ -1,100 +1,15 @@
-//! What no checkpoint holds and a step changed all the same: to people and to programs.
+//! What a restore or an undo does not bring back.
 
 use herma_core::OutsideOfStep;
 use herma_core::restore::Plan;
-use herma_core::steps::StepId;
-use herma_core::steps::outside::{Outside, OutsideChange, OutsideWhat};
-use herma_worktree::reason::Reason;
+use herma_view::outside;
 
-use super::json::{PathJson, Serialize, object};
-use super::listing::counted;
-use crate::here;
 use crate::terminal::Ui;
 
-/// So many files are named in one line.
-const NAMED: usize = 5;
-
-/// What a step changed outside checkpoints, as `--json` has it.
-pub(crate) fn of_step(step: StepId, outside: &Outside) -> Vec<impl Serialize + use<>> {
-    let changes = outside.changes.iter();
-    changes
-        .map(|change| {
-            object! {
-                step,
-                what: change.what.word(),
-                reason: change.what.reason().map(Reason::word),
-                text: change.to_string(),
-                #[serde(flatten)]
-                path: PathJson::new(&change.path),
-            }
-        })
-        .collect()
-}
-
-/// The same of several steps.
-pub(crate) fn of_steps(steps: &[OutsideOfStep]) -> Vec<impl Serialize + use<>> {
-    let all = steps.iter();
-    all.flat_map(|one| of_step(one.step, &one.outside)).collect()
-}
-
-/// What a step changed outside checkpoints, a line each: all files together, then what happened to repositories and elsewhere.
-pub(crate) fn in_words(outside: &Outside) -> Vec<String> {
-    let files: Vec<&OutsideChange> = outside.files().collect();
-    let count = files.len() + usize::try_from(outside.more).unwrap_or(usize::MAX);
-    let mut lines = Vec::new();
-    if count > 0 {
-        let mut named: Vec<String> =
-            files.iter().take(NAMED).map(|change| from_here(change)).collect();
-        let more = count - named.len();
-        if more > 0 {
-            named.push(format!("and {more} more"));
-        }
-        let (count, named) = (counted(count, "file"), named.join(", "));
-        lines.push(format!("{count} outside checkpoints changed: {named}"));
-    }
-    lines.extend(outside.others().map(from_here));
-    lines
-}
-
-/// A change with its path as from the present directory.
-pub(crate) fn from_here(change: &OutsideChange) -> String {
-    if matches!(change.what, OutsideWhat::Elsewhere(_)) {
-        return change.to_string();
-    }
-    let path = here::bytes(&change.path).into_owned();
-    OutsideChange { path: path.into(), what: change.what.clone() }.to_string()
-}
-
-pub(crate) fn passed_json(passed: &OutsideOfStep) -> impl Serialize + use<> {
-    object! { step: passed.step, unseen: passed.outside.unseen }
-}
-
-/// How many directories were not looked into, in words.
-pub(crate) fn unseen(outside: &Outside) -> Option<String> {
-    match outside.unseen {
-        0 => None,
-        1 => Some("1 left-out directory was not looked into".to_owned()),
-        many => Some(format!("{many} left-out directories were not looked into")),
-    }
-}
-
-/// That what is undone is older than the last step.
-pub(crate) fn passed_in_words(passed: &OutsideOfStep) -> String {
-    let unseen = unseen(&passed.outside);
-    let unseen = unseen.map_or_else(String::new, |unseen| format!(" ({unseen})"));
-    let step = match passed.step {
-        StepId::Number(number) => format!("Step {number}, the last one,"),
-        StepId::Handle(_) => "The last step".to_owned(),
-    };
-    format!(
-        "{step} changed nothing that checkpoints hold{unseen}: this undoes what came before it."
-    )
-}
-
-/// What a restore or an undo does not bring back, and that it is older than the last step.
+/// Names it, and says whether what is undone is older than the last step.
 pub(crate) fn tell(ui: &Ui, plan: &Plan) {
     name_all(ui, &plan.outside);
-    if let Some(words) = plan.passed.as_ref().map(passed_in_words) {
+    if let Some(words) = plan.passed.as_ref().map(outside::passed_in_words) {
         ui.status(words);
     }
 }
@@ -104,11 +19,6 @@ pub(crate) fn name_all(ui: &Ui, steps: &[OutsideOfStep]) {
     if steps.is_empty() {
         return;
     }
-    let lines = steps.iter().flat_map(|one| {
-        let words = in_words(&one.outside).into_iter();
-        words.map(move |words| format!("step {}: {words}", one.step))
-    });
-    let lines: Vec<String> = lines.collect();
     let title = "Not brought back, because no checkpoint holds it:";
-    ui.status_of(title, lines.into_iter(), "--json");
+    ui.status_of(title, outside::named(steps).into_iter(), "--json");
 }

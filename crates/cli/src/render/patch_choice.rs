@@ -4,11 +4,11 @@ use herma_core::{Preview, RelPath, UndoPlan};
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::{hunks, is_binary};
 use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
+use herma_view::here;
+use herma_view::hunk_choices::{Choices, Understood};
+use herma_view::patch_lines::write_patch_line;
 
-use super::hunk_choices::{Choices, Understood};
-use super::patch_lines::write_patch_line;
 use crate::command_error::{CommandError, Kind, Result};
-use crate::here;
 use crate::terminal::Ui;
 
 const CONTEXT: usize = 3;

@@ -7,16 +7,17 @@ use std::io::Write;
 use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
 use herma_core::steps::StepChoice;
 use herma_core::{OutsideOfStep, Project, RelPath, Restored, Row, RowKind, State};
+use herma_view::json::{PathJson, Serialize, checkpoint_json, list, object};
+use herma_view::listing::{counted, in_a_row};
+use herma_view::outside::passed_json;
+use herma_view::{here, listing, outside};
 use herma_worktree::reason::Reason;
 
-use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
-use super::listing::{counted, in_a_row, warn_of_losses};
-use super::outside_report::passed_json;
+use super::losses::warn_of_losses;
 use super::patch_choice::write_patch;
 use super::told::Told;
-use super::{listing, outside_report};
+use super::{outside_report, project_json};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::here;
 use crate::terminal::{Label, SHOWN_NAMES, Ui, quote};
 
 /// Of a move that is undone or redone: what doing that is called, what it was called when it is done, and which it is.
@@ -310,7 +311,7 @@ fn to_json(
             path: PathJson::new(kept.path.as_bytes()),
         })),
         overwritten: list(overwritten.iter().map(|path| PathJson::new(path.as_bytes()))),
-        outside: outside_report::of_steps(outside),
+        outside: outside::of_steps(outside),
         passed: plan.and_then(|plan| plan.passed.as_ref()).map(passed_json),
         transcript: told.to_json(),
         chat: told.chat_json(),

@@ -7,9 +7,9 @@ use herma_fs::Dir;
 use herma_sessions::rewind;
 use herma_sessions::rewind::{Followed, LeftAlone};
 use herma_store::path::escape;
+use herma_view::json::{Serialize, list, object};
+use herma_view::listing::counted;
 
-use super::json::{Serialize, list, object};
-use super::listing::counted;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::terminal::quote;
 

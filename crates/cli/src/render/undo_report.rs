@@ -9,17 +9,17 @@ use herma_core::{
     StepsUndone, UndoPlan, Unit, WhyLeft,
 };
 use herma_reversal::{Conflict, ConflictWhy, Conflicts, Decided, Outcome as Becomes};
+use herma_view::json::{PathJson, Serialize, checkpoint_json, list, object};
+use herma_view::listing::{counted, fit, in_a_row, ranges_of_steps, ranges_to_type};
+use herma_view::{here, outside};
 
-use super::json::{PathJson, Serialize, checkpoint_json, list, object, project_json};
-use super::listing::{counted, fit, in_a_row, ranges_of_steps, ranges_to_type};
-use super::outside_report;
 use super::patch_choice::write_preview;
 use super::restore_report::{
     UNDO_BRINGS_BACK, report_plan, report_restored, write_files, write_record,
 };
 use super::told::Told;
+use super::{outside_report, project_json};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::here;
 use crate::terminal::{Ui, escape, quote};
 
 /// So many of the files a step leaves are named with it; all of them are named with their reason before.
@@ -559,7 +559,7 @@ fn to_json(
             #[serde(flatten)]
             path: path(at),
         })),
-        outside: outside_report::of_steps(&plan.outside),
+        outside: outside::of_steps(&plan.outside),
         by_hand: list(plan.by_hand.iter().map(path)),
         by_others: list(plan.by_others.iter().map(path)),
         unattributed: list(plan.unattributed.iter().map(path)),

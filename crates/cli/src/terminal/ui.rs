@@ -7,36 +7,31 @@
 use std::fmt::Display;
 use std::io;
 use std::io::{BufRead, Write};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use herma_core::engine::Progress;
+use herma_view::Style;
+use herma_view::style::{Label, SHOWN_NAMES, Theme};
 use serde::Serialize;
 use signal_hook::consts::SIGINT;
 
 use super::answer::Answer;
 use super::pager::Output;
 use super::progress::TerminalProgress;
-use super::theme::{Label, Theme};
 use crate::command_error::{CommandError, Kind, Result};
 use crate::environment::Environment;
 use crate::options::{ColorChoice, GlobalArgs};
 
-/// How many names are shown to a person before "and N more".
-pub(crate) const SHOWN_NAMES: usize = 20;
-
 /// The terminal, or what stands in for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ui {
-    /// Colours for stdout.
-    pub(crate) theme: Theme,
+    /// How what is written to stdout looks.
+    style: Style,
     words_theme: Theme,
-    /// Is a person reading stdout?
-    pub(crate) is_terminal: bool,
     stderr_is_terminal: bool,
     stdin_is_terminal: bool,
-    /// Columns, when a person is reading.
-    pub(crate) width: Option<usize>,
     height: Option<usize>,
     pager: String,
     /// Print JSON instead of text?
@@ -44,6 +39,15 @@ pub(crate) struct Ui {
     quiet: bool,
     /// Who collects what would be printed, if nobody reads the streams.
     answer: Option<Arc<Answer>>,
+}
+
+/// Who prints rows asks the terminal how they are to look.
+impl Deref for Ui {
+    type Target = Style;
+
+    fn deref(&self) -> &Style {
+        &self.style
+    }
 }
 
 #[expect(
@@ -62,12 +66,14 @@ impl Ui {
         let pager =
             if global.no_pager || global.json { String::new() } else { environment.pager.clone() };
         Self {
-            theme: Theme::new(colored(is_terminal)),
+            style: Style {
+                theme: Theme::new(colored(is_terminal)),
+                is_terminal,
+                width: environment.size.filter(|_| is_terminal).map(|size| size.0),
+            },
             words_theme: Theme::new(colored(environment.stderr_is_terminal)),
-            is_terminal,
             stderr_is_terminal: environment.stderr_is_terminal,
             stdin_is_terminal: environment.stdin_is_terminal,
-            width: environment.size.filter(|_| is_terminal).map(|size| size.0),
             height: environment.size.filter(|_| is_terminal).map(|size| size.1),
             pager,
             json: global.json,

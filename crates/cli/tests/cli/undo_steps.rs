@@ -159,6 +159,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
       code.txt
     Restored checkpoint 1: 1 file written, 1 deleted.
     `herma undo` brings it back.
+    Hint: `herma restore 1 --all` undoes hand edits, too.
     ");
     assert_eq!(project.read("code.txt"), lines(&[(17, "PERSON")]));
     assert!(!project.exists("made.txt"));

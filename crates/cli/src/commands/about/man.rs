@@ -7,10 +7,10 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
+use herma_view::listing;
 
 use crate::command_env::{Outcome, Result};
 use crate::commands::about::help;
-use crate::render::listing;
 use crate::terminal::Ui;
 
 /// Print the manual page, or write all pages into a directory

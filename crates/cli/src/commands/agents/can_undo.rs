@@ -6,9 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use herma_core::can_undo::{Answer, CanUndo, Command, Uncovered, What, Why};
+use herma_view::json::{PathJson, Serialize, lazy_object, list, object};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, lazy_object, list, object, project_json};
+use crate::render::project_json;
 use crate::terminal::{Label, Ui, escape};
 
 /// Say whether a command could be undone, without running it

@@ -5,10 +5,10 @@ use std::io::Write;
 
 use clap::Args;
 use herma_shell::may_change;
+use herma_view::json::lazy_object;
 
 use crate::command_env::{Outcome, Result};
 use crate::commands::agents::can_undo::command;
-use crate::render::json::lazy_object;
 use crate::terminal::{Ui, shown};
 
 /// Say whether a command only reads, or may change files

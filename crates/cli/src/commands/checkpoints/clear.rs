@@ -6,10 +6,10 @@ use std::io::Write;
 use clap::Args;
 use herma_core::engine::NoProgress;
 use herma_fs::{Dir, IfThere};
+use herma_view::json::{PathJson, lazy_object, list};
 
 use super::shown_first;
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
-use crate::render::json::{PathJson, lazy_object, list};
 use crate::terminal::{escape, shown, size};
 
 /// Delete all checkpoints of all projects

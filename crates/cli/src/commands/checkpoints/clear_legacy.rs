@@ -4,11 +4,11 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::{ClearedLegacy, LegacyArchive, PreV2Project};
+use herma_view::json::{PathJson, list, object};
+use herma_view::listing::counted;
 
 use super::{place, shown_first};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, list, object};
-use crate::render::listing::counted;
 use crate::terminal::{shown, size};
 
 /// Delete the repositories from before the single store, and archives of them

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use herma_core::ProjectId;
 use herma_store::path::escape;
+use herma_view::listing::in_words;
 
 use super::place;
 use crate::command_env::CommandEnv;
-use crate::render::listing::in_words;
 
 /// Says that no room was freed, and what to do about it. Checkpoints that were dropped stay dropped.
 pub(super) fn warn_of_damage(env: &CommandEnv, refs: &[String]) {

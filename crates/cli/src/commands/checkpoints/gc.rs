@@ -4,11 +4,11 @@ use std::io::Write;
 
 use clap::Args;
 use herma_store::gc::Thoroughness;
+use herma_view::json::lazy_object;
 
 use super::damage::warn_of_damage;
 use super::require_store;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::lazy_object;
 use crate::terminal::size;
 
 /// Free what no checkpoint needs, and pack the rest

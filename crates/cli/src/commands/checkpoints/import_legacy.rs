@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::Args;
 use herma_core::{ImportOptions, Imported};
 use herma_store::path::escape;
+use herma_view::json::{PathJson, Serialize, list, object};
+use herma_view::listing::counted;
 
 use super::place;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::counted;
 use crate::terminal::shown;
 
 /// Import the history of repositories from before the single store

@@ -1,9 +1,9 @@
 //! What is kept, for people and for programs.
 
 use herma_core::types::settings::{Keeping, Thinning};
+use herma_view::json::{Serialize, object};
+use herma_view::listing::counted;
 
-use crate::render::json::{Serialize, object};
-use crate::render::listing::counted;
 use crate::terminal::size;
 
 /// The limits as programs read them; 0 is no limit.

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use herma_core::cleanup::{Note, Plan, Presence, ProjectFacts, Rule, StoreFacts};
 use herma_core::{LegacyArchive, PreV2Project, ProjectId};
+use herma_view::listing::{counted, ranges};
 
 use super::place;
-use crate::render::listing::{counted, ranges};
 use crate::terminal::{escape, short_age, shown, size};
 
 /// What a cleaning will do.

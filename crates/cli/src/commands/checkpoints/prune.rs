@@ -5,12 +5,12 @@ use std::io::Write;
 use clap::Args;
 use herma_core::cleanup::{CleanRequest, Limits, Note, Orphans, Rule};
 use herma_core::types::settings::Keeping;
+use herma_view::listing::counted;
 
 use super::preview::Preview;
 use super::prune_report::PruneReport;
 use super::shown_first;
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
-use crate::render::listing::counted;
 use crate::terminal::{escape, time};
 
 const DAY: f64 = 86_400.0;

@@ -5,12 +5,12 @@ use std::io::Write;
 use herma_core::cleanup::{Cleaned, Rule};
 use herma_core::types::settings::Keeping;
 use herma_core::{Error, LegacyArchive, RemovedLegacy};
+use herma_view::json::{PathJson, Serialize, list, object};
+use herma_view::listing::counted;
 
 use super::limits;
 use super::preview::Preview;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::counted;
 use crate::terminal::{escape, shown, size};
 
 /// What was done, or would be.

@@ -4,12 +4,12 @@ use std::io;
 use std::io::Write;
 
 use herma_core::{ObjectId, Repaired};
+use herma_view::json::{PathJson, Serialize, list, object};
+use herma_view::listing::{counted, short_id};
 
 use super::place;
 use super::verify::{verify_json, write_findings};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::{counted, short_id};
 use crate::terminal::{escape, size};
 
 fn repair_json(repaired: &Repaired) -> impl Serialize {

@@ -7,11 +7,11 @@ use clap::Args;
 use herma_core::cleanup::Presence;
 use herma_core::types::settings::Keeping;
 use herma_core::{ProjectStatus, StoreStatus};
+use herma_view::json::{PathJson, Serialize, list, object};
+use herma_view::listing::{counted, fit, wrapped};
 
 use super::{limits, place};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::{counted, fit, wrapped};
 use crate::terminal::{escape, short_age, shown, size};
 
 /// How many projects are shown unless told otherwise.

@@ -5,11 +5,11 @@ use std::io::Write;
 
 use clap::Args;
 use herma_core::{DamagedFinding, Verified, VerifyOptions};
+use herma_view::json::{PathJson, Serialize, list, object};
+use herma_view::listing::{counted, short_id};
 
 use super::{place, require_store};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::{counted, short_id};
 use crate::terminal::{escape, size};
 
 /// Check that every checkpoint can be brought back, and name what cannot

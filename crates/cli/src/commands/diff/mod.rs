@@ -5,6 +5,9 @@ mod steps;
 pub(crate) mod text;
 
 use herma_core::engine::NoProgress;
+use herma_view::here;
+use herma_view::json::{PathJson, Serialize, checkpoint_json, object};
+use herma_view::patch_lines::write_patch_line;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,9 +19,7 @@ use herma_diff::{Budget, FileStat, PatchOptions, patch};
 
 use self::sides::Sides;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::here;
-use crate::render::json::{PathJson, Serialize, checkpoint_json, object, project_json};
-use crate::render::patch_lines::write_patch_line;
+use crate::render::project_json;
 use crate::terminal::Ui;
 
 /// Show what changed since a checkpoint, or between two

@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::steps::{StepChoice, StepId};
 use herma_core::{Error, Project, RelPath, SessionChanges};
+use herma_view::authors::numbers;
+use herma_view::here;
+use herma_view::json::{PathJson, list, object};
+use herma_view::listing::counted;
+use herma_view::steps::named_step_json;
 
 use super::sides::as_checkpoint;
 use super::{DiffArgs, changes_json, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::undo_steps::turn_choice;
 use crate::commands::steps::known::no_such_steps;
-use crate::here;
-use crate::render::authors::{numbers, warn_of_gaps};
-use crate::render::json::{PathJson, list, object, project_json};
-use crate::render::listing::counted;
-use crate::render::step_report::named_step_json;
+use crate::render::authors::warn_of_gaps;
+use crate::render::project_json;
 
 /// Which steps are meant.
 #[derive(Args, Debug)]

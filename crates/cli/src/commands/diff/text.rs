@@ -5,11 +5,11 @@ use std::io::Write;
 
 use herma_core::RelPath;
 use herma_diff::{Change, FileStat};
+use herma_view::here;
+use herma_view::listing::counted;
 
-use crate::here;
-use crate::render::listing::counted;
-use crate::terminal::theme::Theme;
 use crate::terminal::{Label, Ui};
+use herma_view::style::Theme;
 
 /// `A`, `D`, `M`, `T` or `R`, as git has it.
 pub(super) fn status_letter(change: &Change) -> char {

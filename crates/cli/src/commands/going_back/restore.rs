@@ -6,11 +6,11 @@ use clap::Args;
 use herma_core::restore::RestoreOptions;
 use herma_core::{Checkpoint, Error, NextMove, Project, RelPath, UndoLast};
 use herma_reversal::Outcome as Becomes;
+use herma_view::here;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
-use crate::here;
 use crate::render::restore_report::{
     UNDO_BRINGS_BACK, report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::steps::StepChoice;
-use herma_core::steps::{Step, StepId};
+use herma_core::steps::{Step, StepChoice, StepId};
 use herma_core::types::address::When;
 use herma_core::{Error, Move, NextMove, Project, RelPath, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
+use herma_view::here;
+use herma_view::listing::{in_a_row, ranges};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState, find};
 use crate::commands::going_back::restore::{is_path, with_state_of_files};
@@ -17,8 +18,6 @@ use crate::commands::going_back::undo_steps::{
     ChoiceArgs, HowArgs, agrees_to_old, choose, undo_steps,
 };
 use crate::conversations::pending::Pending;
-use crate::here;
-use crate::render::listing::{in_a_row, ranges};
 use crate::render::nearby::moved_here;
 use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;

@@ -7,13 +7,13 @@ use herma_core::steps::{StepChoice, StepId, TurnChoice};
 use herma_core::types::address::When;
 use herma_core::{Checkpoint, Error, Project, UndoPlan, UndoSteps};
 use herma_reversal::Conflicts;
+use herma_view::listing::ranges_of_steps;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::command_error::unknown_path;
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::steps::known::no_such_steps;
 use crate::filters::parse_when;
-use crate::render::listing::ranges_of_steps;
 use crate::render::patch_choice;
 use crate::render::undo_report::{report_planned, report_steps_undone};
 use crate::transcript::{Conversation, Following, chat};

@@ -5,10 +5,10 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::resume::gc::{Collected, Plan, Rule};
 use herma_sessions::resume::{ResumeStore, gc};
+use herma_view::json::{list, object};
+use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{list, object};
-use crate::render::listing::counted;
 use crate::terminal::shown;
 
 /// Remove records that are out of date

@@ -7,9 +7,9 @@ use herma_sessions::resume::inject::Ancestry;
 use herma_sessions::resume::{ResumeStore, SessionId, inject};
 use herma_sessions::{Access, Database};
 use herma_store::path::escape;
+use herma_view::json::lazy_object;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::lazy_object;
 
 /// Print what a session should know of the one it continues
 ///

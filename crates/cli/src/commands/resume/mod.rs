@@ -8,9 +8,9 @@ mod write;
 
 use clap::{Args, Subcommand};
 use herma_sessions::resume::{ResumeStore, SessionId};
+use herma_view::json::lazy_object;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::lazy_object;
 
 /// Keep what a session was doing, for the session that continues it
 ///

@@ -5,12 +5,12 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::resume::store::Listed;
 use herma_sessions::resume::{Record, ResumeStore, SessionId, inject, yaml};
+use herma_view::json::{Serialize, lazy_object, list, object};
+use herma_view::listing;
+use herma_view::time::at;
 
 use super::nothing;
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::authors::at;
-use crate::render::json::{Serialize, lazy_object, list, object};
-use crate::render::listing;
 use crate::terminal::{Label, escape, shown, time};
 
 /// Show the record of a session

@@ -8,10 +8,10 @@ use herma_fs::Dir;
 use herma_sessions::resume::update::{STATUSES, STEP_STATUSES, step};
 use herma_sessions::resume::{Map, Record, ResumeStore, SessionId, Update, Value};
 use herma_store::path::escape;
+use herma_view::json::lazy_object;
 
 use super::facts;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::lazy_object;
 use crate::terminal::shown;
 
 /// Larger input is refused.

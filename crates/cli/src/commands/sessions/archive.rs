@@ -5,12 +5,12 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::prune::Removed;
 use herma_sessions::{Access, archive, prune};
+use herma_view::json::lazy_object;
 
 use super::filters::FilterArgs;
 use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::lazy_object;
 use crate::terminal::{shown, size};
 
 /// Move ended sessions out of the database into files

@@ -3,11 +3,11 @@
 use clap::Args;
 use herma_sessions::delete::Removed;
 use herma_sessions::{Access, delete, session};
+use herma_view::json::{lazy_object, object};
 
 use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{lazy_object, object};
 use crate::terminal::shown;
 
 /// Give a session a title

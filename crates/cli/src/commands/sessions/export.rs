@@ -8,12 +8,12 @@ use herma_fs::dir::canonicalize;
 use herma_fs::publish::Temp;
 use herma_fs::{Dir, FileKind, stat_path};
 use herma_sessions::{Access, Database, Filter, db, export};
+use herma_view::json::{PathJson, lazy_object};
+use herma_view::listing::counted;
 
 use super::filters::FilterArgs;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{PathJson, lazy_object};
-use crate::render::listing::counted;
 use crate::terminal::shown;
 
 /// Write sessions as JSON, one per line with all its messages

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use clap::Args;
 use herma_sessions::{Access, Session, list};
+use herma_view::json::{lazy_object, list};
+use herma_view::listing;
 
 use super::filters::FilterArgs;
 use super::session_json;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{lazy_object, list};
-use crate::render::listing;
 use crate::terminal::{Label, shown, time};
 
 /// List sessions, the latest activity first

@@ -14,9 +14,9 @@ use clap::{Args, Subcommand};
 use herma_core::types::clock::Timestamp;
 use herma_sessions::Session;
 use herma_sessions::prune::Removed;
+use herma_view::json::{PathJson, Serialize, list, object};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
 use crate::terminal::{escape, shown, time};
 
 /// Look at the sessions of an agent, and delete old ones

@@ -8,13 +8,13 @@ use herma_sessions::prune::{Kept, Removed};
 use herma_sessions::reap::Reaped;
 use herma_sessions::vacuum::Vacuumed;
 use herma_sessions::{Access, Database, Filter, orphans, prune, reap, vacuum};
+use herma_view::json::lazy_object;
+use herma_view::listing::counted;
 
 use super::filters::FilterArgs;
 use super::{removed_json, tell_left};
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::conversations;
-use crate::render::json::lazy_object;
-use crate::render::listing::counted;
 use crate::terminal::{SHOWN_NAMES, shown, size, time};
 
 /// The age if no filter asks for one; the help names it.

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use clap::Args;
 use herma_sessions::{Access, search};
+use herma_view::json::{lazy_object, list, object};
 
 use super::filters::FilterArgs;
 use super::{moment, rfc3339};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{lazy_object, list, object};
 use crate::terminal::{Label, shown, time};
 
 /// Find what was said in any session

@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::Args;
 use herma_sessions::session::Message;
 use herma_sessions::{Access, Session, session};
+use herma_view::json::{Serialize, object};
 
 use super::{moment, rfc3339, session_json};
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::{Serialize, object};
 use crate::terminal::{Label, shown, time};
 
 /// Show a session and what was said in it

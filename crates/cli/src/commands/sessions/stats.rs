@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use herma_sessions::{Access, stats};
+use herma_view::json::lazy_object;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::conversations;
-use crate::render::json::lazy_object;
 use crate::terminal::{shown, size};
 
 pub(super) fn cmd_stats(env: &CommandEnv) -> Result<Outcome> {

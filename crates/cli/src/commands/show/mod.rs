@@ -11,15 +11,15 @@ use herma_core::steps::{StepChoice, StepId};
 use herma_core::types::checkpoint::Origin;
 use herma_core::{Checkpoint, Comparison, ListedStep, Project, RelPath, State};
 use herma_diff::{Change, PatchOptions};
+use herma_view::json::{checkpoint_json, lazy_object, left_out_json, list};
+use herma_view::steps::step_json;
+use herma_view::{here, listing, outside};
 use herma_worktree::reason::Reason;
 use herma_worktree::receipt::Receipt;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::commands::diff::write_patch;
-use crate::here;
-use crate::render::json::{checkpoint_json, lazy_object, left_out_json, list, project_json};
-use crate::render::step_report::step_json;
-use crate::render::{listing, outside_report};
+use crate::render::project_json;
 use crate::several::Several;
 use crate::terminal::{Label, Ui, escape, time};
 
@@ -186,7 +186,7 @@ fn write_step(
             writeln!(out, "    {}", escape(line.as_bytes()))?;
         }
     }
-    for words in outside_report::in_words(&step.outside) {
+    for words in outside::in_words(&step.outside) {
         writeln!(out, "{words}")?;
     }
     if step.went_on() {

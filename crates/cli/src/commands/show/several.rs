@@ -6,12 +6,13 @@ use std::io::Write;
 
 use herma_core::steps::{StepChoice, StepId, TurnChoice};
 use herma_core::{ListedStep, Project};
+use herma_view::json::{checkpoint_json, lazy_object, list};
+use herma_view::listing::{counted, ranges_to_type};
+use herma_view::steps::{step_json, write_lines};
 
 use super::{compare, write_change};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{checkpoint_json, lazy_object, list, project_json};
-use crate::render::listing::{counted, ranges_to_type};
-use crate::render::step_report::{step_json, write_lines};
+use crate::render::project_json;
 use crate::several::Several;
 use crate::terminal::escape;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use herma_core::steps::{Step, StepChoice, TurnChoice};
 use herma_core::{Error, Project};
+use herma_view::listing::ranges_of_steps;
 
 use crate::command_env::{CommandError, Kind};
-use crate::render::listing::ranges_of_steps;
 use crate::terminal::escape;
 
 /// So many agents or sessions are named.

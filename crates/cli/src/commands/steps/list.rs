@@ -2,14 +2,15 @@
 
 use clap::Args;
 use herma_core::steps::StepChoice;
+use herma_view::json::{lazy_object, list};
+use herma_view::listing::counted;
+use herma_view::steps;
+use herma_view::steps::step_json;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::going_back::undo_steps::turn_choice;
 use crate::filters::Filters;
-use crate::render::json::{lazy_object, list, project_json};
-use crate::render::listing::counted;
-use crate::render::step_report;
-use crate::render::step_report::step_json;
+use crate::render::project_json;
 
 /// List what agents did in this project, one tool call each, newest first
 ///
@@ -54,10 +55,10 @@ pub(crate) fn cmd_steps(env: &CommandEnv, args: &StepsArgs) -> Result<Outcome> {
     env.ui.answer(json, |out| {
         if args.null {
             for listed in &steps {
-                step_report::write_record(out, listed)?;
+                steps::write_record(out, listed)?;
             }
         } else {
-            step_report::write_lines(out, &env.ui, &steps, now)?;
+            steps::write_lines(out, &env.ui, &steps, now)?;
         }
         Ok(())
     })?;

@@ -5,10 +5,11 @@ use std::io::Write;
 use clap::Args;
 use herma_core::Notice;
 use herma_core::steps::Step;
+use herma_view::json::{PathJson, Serialize, lazy_object, object};
+use herma_view::notice::notice_text;
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, lazy_object, object, project_json};
-use crate::render::notice::notice_text;
+use crate::render::project_json;
 
 /// Print what was undone of an agent's work since it was last told
 ///

@@ -11,13 +11,14 @@ use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
 use herma_fs::process::foreground::{Ended, Foreground, Variable};
 use herma_store::path::escape;
+use herma_view::json::object;
+use herma_view::listing;
+use herma_view::steps::step_json;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::save;
 use crate::environment::OuterStep;
-use crate::render::json::{object, project_json};
-use crate::render::step_report::step_json;
-use crate::render::{listing, step_report};
+use crate::render::{project_json, step_report};
 use crate::terminal::quote;
 
 /// What a shell answers when there is no such command.

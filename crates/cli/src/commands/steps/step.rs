@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
+use herma_view::json::{checkpoint_json, left_out_json, list, object};
+use herma_view::steps::{begun_step_json, step_json};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, WithState};
 use crate::commands::save;
-use crate::render::json::{checkpoint_json, left_out_json, list, object, project_json};
-use crate::render::step_report;
-use crate::render::step_report::{begun_step_json, step_json};
+use crate::render::{project_json, step_report};
 use crate::transcript;
 
 /// Mark the beginning or end of a tool call

@@ -5,9 +5,10 @@ use herma_core::Project;
 use herma_core::steps::Turn;
 use herma_core::types::checkpoint::Facts;
 use herma_store::path::escape;
+use herma_view::json::{Serialize, lazy_object, object};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::render::json::{Serialize, lazy_object, object, project_json};
+use crate::render::project_json;
 
 /// Mark the beginning or end of a turn: a prompt and what follows
 ///

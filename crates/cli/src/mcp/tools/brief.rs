@@ -6,9 +6,8 @@
 //! Programs (`--all-tools`) are given whole objects.
 
 use herma_core::Extent;
+use herma_view::listing::{fit, ranges_to_type};
 use serde_json::{Map, Value, json};
-
-use crate::render::listing::{fit, ranges_to_type};
 
 /// So many entries of a list that does not come in pages.
 const MAX_ENTRIES: usize = 20;

@@ -1,10 +1,10 @@
 //! The answers of the tools for agents in words: what was done first, then what was not, then what to do next.
 
 use herma_core::Extent;
+use herma_view::listing::counted;
 use serde_json::Value;
 
 use super::brief::{line, steps};
-use crate::render::listing::counted;
 
 /// So many of several things are named.
 const NAMED: usize = 5;

@@ -15,16 +15,15 @@ use herma_core::engine::NoProgress;
 use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, ListedStep, Project};
 use herma_sessions::{Access, Database, Filter};
+use herma_settings::{KEYS, Overrides};
+use herma_view::listing::fit;
+use herma_view::{here, steps};
 
 use crate::command_env::{CommandEnv, find};
 use crate::commands::about::help;
 use crate::commands::cli::Cli;
 use crate::environment::Environment;
-use crate::here;
 use crate::options::GlobalArgs;
-use crate::render::listing::fit;
-use crate::render::step_report;
-use crate::settings::{KEYS, Overrides};
 use crate::terminal::answer::Answer;
 use crate::terminal::{Ui, escape};
 
@@ -130,9 +129,9 @@ impl Looked {
     fn steps_where(&self, current: &OsStr, is_wanted: impl Fn(&ListedStep) -> bool) -> Offered {
         let steps = self.known_steps().into_iter().filter(is_wanted);
         let about = |listed: ListedStep| {
-            let why = step_report::why(&listed);
+            let why = steps::why(&listed);
             let step = listed.step;
-            let tool = step_report::tool(&step).to_owned();
+            let tool = steps::tool(&step).to_owned();
             let prompt = step.start.prompt.clone().map(|prompt| format!(" for: {prompt}"));
             let about = format!("{tool} {why}{}", prompt.unwrap_or_default());
             (step.id().to_string(), about.into_bytes())

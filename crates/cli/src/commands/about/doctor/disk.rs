@@ -2,10 +2,10 @@
 
 use herma_core::StoreStatus;
 use herma_core::engine::NoProgress;
+use herma_view::listing::counted;
 
 use super::findings::{Findings, Level};
 use crate::command_env::CommandEnv;
-use crate::render::listing::counted;
 use crate::terminal::{escape, short_age, size};
 
 /// Looks at what the store costs and how its cleaning goes.

@@ -10,11 +10,11 @@ use std::io::Write;
 use clap::Args;
 use herma_core::engine::KnownProject;
 use herma_core::{Project, ProjectId};
+use herma_view::json::lazy_object;
+use herma_view::listing::{counted, ranges};
 
 use self::findings::Level;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::lazy_object;
-use crate::render::listing::{counted, ranges};
 use crate::terminal::{Label, escape};
 
 /// Check the project, the store and the settings

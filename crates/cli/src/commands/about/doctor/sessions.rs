@@ -2,11 +2,11 @@
 
 use herma_fs::Dir;
 use herma_sessions::{Access, Database, Error, orphans, pending};
+use herma_view::listing::counted;
 
 use super::findings::{Findings, Level};
 use crate::command_env::{CommandEnv, Result};
 use crate::conversations;
-use crate::render::listing::counted;
 use crate::terminal::size;
 
 const ABOUT: &str = "sessions";

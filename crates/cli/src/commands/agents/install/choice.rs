@@ -4,11 +4,11 @@ use std::io::Write;
 
 use herma_agents::Agent;
 use herma_agents::install::{HookCommand, Places, Scope};
+use herma_view::listing::counted;
 
 use super::plan::Plan;
 use super::state::{AgentState, Installed};
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::listing::counted;
 use crate::terminal::{Label, Ui, shown};
 
 /// What came of looking and asking.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use herma_agents::Agent;
 use herma_agents::install::{Edited, HookCommand, InstallError, Note, Places, Scope, Target};
+use herma_settings::file::{Backup, SettingsFile};
 
 use super::directories::{MadeDirectories, remove_if_empty};
 use super::report;
 use super::report::{Done, FileDone};
 use crate::command_env::{CommandEnv, CommandError, Kind, Result};
-use crate::settings::file::{Backup, SettingsFile};
 use crate::terminal::shown;
 
 /// What will be done for one agent.
@@ -190,7 +190,7 @@ impl Change {
 
     fn apply(&self) -> Result<()> {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        self.file.replace(before, after, self.target.mode)
+        Ok(self.file.replace(before, after, self.target.mode)?)
     }
 }
 

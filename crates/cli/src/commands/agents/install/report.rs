@@ -6,14 +6,14 @@ use herma_agents::Agent;
 use herma_agents::install::{Note, Places, Scope};
 use herma_diff::lines::hunks;
 use herma_diff::{PatchLine, PatchLineKind};
+use herma_settings::file::Backup;
+use herma_view::json;
+use herma_view::json::{PathJson, Serialize, lazy_object, object};
+use herma_view::patch_lines::write_patch_line;
 
 use super::plan::Change;
 use super::state::AgentState;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json;
-use crate::render::json::{PathJson, Serialize, lazy_object, object};
-use crate::render::patch_lines::write_patch_line;
-use crate::settings::file::Backup;
 use crate::terminal::shown;
 
 /// So many files of one directory are told of as one.

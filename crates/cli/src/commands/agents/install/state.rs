@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use herma_agents::Agent;
 use herma_agents::install::switches::{Files, Question, Verdict};
 use herma_agents::install::{HookCommand, InstallError, Places, Scope};
+use herma_settings::file::SettingsFile;
 
-use crate::settings::file::SettingsFile;
+use crate::command_error::clean;
 use crate::terminal::shown;
 
 /// How much of it is installed.
@@ -111,7 +112,7 @@ struct FilesOnDisk;
 impl Files for FilesOnDisk {
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
         let bytes = SettingsFile::of_agent(path).and_then(|file| file.read());
-        bytes.map_err(|error| error.message)
+        bytes.map_err(|error| clean(&error.to_string()))
     }
 
     fn real(&self, path: &Path) -> PathBuf {
@@ -135,7 +136,7 @@ fn look_at(
             let found: Result<_, InstallError> = found;
             found.map(Some).map_err(|error| words(&error))
         }
-        Err(error) => Err(error.message),
+        Err(error) => Err(clean(&error.to_string())),
     }
 }
 

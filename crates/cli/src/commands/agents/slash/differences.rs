@@ -5,13 +5,13 @@ use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, Comparison, Error, State};
 use herma_diff::stat::per_file;
 use herma_diff::{Budget, FileStat, PatchOptions, patch};
+use herma_view::listing::counted;
+use herma_view::patch_lines::visible;
 
 use super::{Asked, Reply};
 use crate::command_env::{Outcome, Result};
 use crate::commands::diff::text::{counts, name, total};
-use crate::render::listing::counted;
-use crate::render::patch_lines::visible;
-use crate::terminal::theme::Theme;
+use herma_view::style::Theme;
 
 /// Lines of a patch that are shown.
 const SHOWN_LINES: usize = 80;

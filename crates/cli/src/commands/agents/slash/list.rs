@@ -6,12 +6,12 @@ use herma_core::Checkpoint;
 use herma_core::steps::StepChoice;
 use herma_core::types::clock::Timestamp;
 use herma_store::path::escape;
+use herma_view::listing;
+use herma_view::timeline::row_in_words;
 use jiff::tz::{Offset, TimeZone};
 
 use super::{Asked, Reply};
 use crate::command_error::Result;
-use crate::render::listing;
-use crate::render::timeline::row_in_words;
 
 /// A chat is shown so many rows of the timeline.
 const SHOWN_ROWS: usize = 10;

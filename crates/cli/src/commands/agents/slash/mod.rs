@@ -16,11 +16,12 @@ use herma_agents::slash::grammar::number;
 use herma_agents::slash::message::Span;
 use herma_agents::slash::{Message, Platform, Request, USAGE, parse};
 use herma_core::{Checkpoint, Project};
+use herma_view::json::{PathJson, Serialize, checkpoint_json, lazy_object};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result, find};
 use crate::environment::Environment;
 use crate::options::GlobalArgs;
-use crate::render::json::{PathJson, Serialize, checkpoint_json, lazy_object, project_json};
+use crate::render::project_json;
 use crate::terminal::{Ui, shown};
 
 /// Answer a `/rollback`, `/diff` or `/undo` that somebody typed in a chat or at an agent's prompt

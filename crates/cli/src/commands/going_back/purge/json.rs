@@ -2,10 +2,11 @@
 
 use herma_core::purge::{PurgePlan, Purged};
 use herma_core::{ObjectId, Project, RelPath};
+use herma_view::json::{PathJson, list, object};
 
 use super::texts;
 use crate::command_env::{CommandEnv, Result};
-use crate::render::json::{PathJson, list, object, project_json};
+use crate::render::project_json;
 
 /// Prints what was found, and what was done unless it was a dry run.
 pub(super) fn write(

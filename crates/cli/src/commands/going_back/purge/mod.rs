@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::purge::{Copies, PurgePlan, PurgeRequest, Purged};
 use herma_core::{Error, Project};
+use herma_view::here;
+use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::conversations::pending::Pending;
-use crate::here;
-use crate::render::listing::counted;
 use crate::transcript::Following;
 
 /// Remove a leaked file from every checkpoint, for good

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use herma_core::Project;
 use herma_core::purge::{CopyFound, PurgePlan, Purged};
+use herma_view::here;
+use herma_view::listing::counted;
 
 use super::texts;
 use crate::command_env::{CommandEnv, Result};
 use crate::commands::checkpoints;
 use crate::commands::checkpoints::damage::name_all;
-use crate::here;
-use crate::render::listing::counted;
 use crate::terminal::{escape, quote, shown, size};
 
 /// Lists what goes, and where else its contents are.

@@ -11,7 +11,7 @@ enum Answer {
 
 /// What an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Understood {
+pub enum Understood {
     /// It was understood.
     Yes,
     /// It means nothing here.
@@ -21,20 +21,21 @@ pub(crate) enum Understood {
 }
 
 /// The hunks of a file, with the answers so far.
-pub(crate) struct Choices<'t> {
+pub struct Choices<'t> {
     parts: Vec<Hunk<'t>>,
     answers: Vec<Option<Answer>>,
     at: usize,
 }
 
 impl<'t> Choices<'t> {
-    pub(crate) fn new(parts: Vec<Hunk<'t>>) -> Self {
+    /// None of them is answered yet.
+    pub fn new(parts: Vec<Hunk<'t>>) -> Self {
         let answers = vec![None; parts.len()];
         Self { parts, answers, at: 0 }
     }
 
     /// Goes to the next hunk that is not decided, and returns its place; `None` if all are.
-    pub(crate) fn next_open(&mut self) -> Option<usize> {
+    pub fn next_open(&mut self) -> Option<usize> {
         let count = self.parts.len();
         let mut places = (0..count).map(|step| (self.at + step) % count);
         self.at = places.find(|place| self.answers[*place].is_none())?;
@@ -42,17 +43,17 @@ impl<'t> Choices<'t> {
     }
 
     /// How many hunks there are; splitting makes more.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.parts.len()
     }
 
     /// The hunk that is asked about.
-    pub(crate) fn present(&self) -> &Hunk<'t> {
+    pub fn present(&self) -> &Hunk<'t> {
         &self.parts[self.at]
     }
 
     /// Takes the answer about the hunk that [`Self::next_open`] went to.
-    pub(crate) fn answer(&mut self, answer: Option<&str>) -> Understood {
+    pub fn answer(&mut self, answer: Option<&str>) -> Understood {
         let at = self.at;
         match answer {
             Some("y") => self.answers[at] = Some(Answer::Yes),
@@ -88,7 +89,7 @@ impl<'t> Choices<'t> {
     }
 
     /// The hunks that were said yes to.
-    pub(crate) fn chosen(&self) -> Vec<&Hunk<'t>> {
+    pub fn chosen(&self) -> Vec<&Hunk<'t>> {
         let all = self.parts.iter().zip(&self.answers);
         all.filter(|(_, answer)| **answer == Some(Answer::Yes)).map(|(hunk, _)| hunk).collect()
     }

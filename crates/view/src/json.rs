@@ -10,12 +10,14 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use herma_core::types::checkpoint::ChangeCount;
 use herma_core::{Checkpoint, Project};
 use herma_worktree::receipt::LeftOut;
-pub(crate) use serde::Serialize;
+pub use serde::Serialize;
 
-use crate::conversations::pending::unfinished;
-use crate::terminal::{escape, time};
+use herma_store::path::escape;
+
+use crate::time;
 
 /// An object as programs get it: its fields in the order they are written, with attributes of serde where they need some.
+#[macro_export]
 macro_rules! object {
     ($($(#[$how:meta])* $name:ident $(: $value:expr)?),* $(,)?) => {{
         // Every field has a type of its own, which is called like the field.
@@ -30,22 +32,23 @@ macro_rules! object {
         object
     }};
 }
-pub(crate) use object;
+pub use object;
 
 /// A function that makes such an object, for those who may not need it.
+#[macro_export]
 macro_rules! lazy_object {
-    ($($fields:tt)*) => { || crate::render::json::object! { $($fields)* } };
+    ($($fields:tt)*) => { || $crate::object! { $($fields)* } };
 }
-pub(crate) use lazy_object;
+pub use lazy_object;
 
 /// What a list in an object holds.
-pub(crate) fn list<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
+pub fn list<T: Serialize>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.collect()
 }
 
 /// A path, and its bytes if they are not UTF-8.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct PathJson {
+pub struct PathJson {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_bytes: Option<String>,
@@ -53,39 +56,39 @@ pub(crate) struct PathJson {
 
 impl PathJson {
     /// The path with these bytes.
-    pub(crate) fn new(bytes: &[u8]) -> Self {
+    pub fn new(bytes: &[u8]) -> Self {
         let (path, path_bytes) = text(bytes);
         Self { path, path_bytes }
     }
 
     /// The path as the system knows it.
-    pub(crate) fn of(path: impl AsRef<OsStr>) -> Self {
+    pub fn of(path: impl AsRef<OsStr>) -> Self {
         Self::new(path.as_ref().as_encoded_bytes())
     }
 }
 
 /// Text as it is, or escaped with its bytes beside it.
-pub(crate) fn text(bytes: &[u8]) -> (String, Option<String>) {
+pub fn text(bytes: &[u8]) -> (String, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
         Err(_) => (escape(bytes), Some(BASE64.encode(bytes))),
     }
 }
 
-/// The project a command was about.
-pub(crate) fn project_json(project: &Project) -> impl Serialize + use<> {
+/// The project a command was about; `is_unfinished` if a conversation has yet to follow its files.
+pub fn project_json(project: &Project, is_unfinished: bool) -> impl Serialize + use<> {
     object! {
         id: project.id().to_string(),
         #[serde(flatten)]
         root: PathJson::of(project.root()),
         // A command that cannot tell has failed for it already.
         interrupted_restore: matches!(project.interrupted(), Ok(Some(_)))
-            || unfinished(project).is_some(),
+            || is_unfinished,
     }
 }
 
 /// A checkpoint.
-pub(crate) fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
+pub fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
     let (reason, reason_bytes) = text(&checkpoint.reason);
     let facts = &checkpoint.facts;
     object! {
@@ -115,7 +118,7 @@ pub(crate) fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<>
 }
 
 /// How much changed; lines are `null` when they were not counted.
-pub(crate) fn changes_json(count: ChangeCount) -> impl Serialize {
+pub fn changes_json(count: ChangeCount) -> impl Serialize {
     object! {
         files: count.files,
         insertions: count.lines_known.then_some(count.insertions),
@@ -124,7 +127,7 @@ pub(crate) fn changes_json(count: ChangeCount) -> impl Serialize {
 }
 
 /// Something that is not in a checkpoint; of the secret a file looks like it holds, never the secret itself.
-pub(crate) fn left_out_json(left_out: &LeftOut) -> impl Serialize + use<> {
+pub fn left_out_json(left_out: &LeftOut) -> impl Serialize + use<> {
     object! {
         #[serde(flatten)]
         path: PathJson::new(&left_out.path),

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What a key holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
     /// Yes or no.
     Bool(bool),
     /// A whole number.
@@ -18,7 +18,7 @@ pub(crate) enum Value {
 
 impl Value {
     /// The value as a file and programs have it.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Bool(value) => (*value).into(),
             Self::Number(value) => (*value).into(),
@@ -60,27 +60,27 @@ enum Default {
 
 /// A key of one of our sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub struct Key {
     /// The section it stands in.
-    pub(crate) section: &'static str,
+    pub section: &'static str,
     /// Its name inside the section.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     default: Default,
     /// What it does, for `herma config show`.
-    pub(crate) about: &'static str,
+    pub about: &'static str,
     /// Does it only say what stays, and nothing about what is saved?
-    pub(crate) is_about_cleaning: bool,
+    pub is_about_cleaning: bool,
 }
 
 impl Key {
     /// The key a person means; without a section before it, one of `checkpoints`.
-    pub(crate) fn find(text: &str) -> Option<&'static Self> {
+    pub fn find(text: &str) -> Option<&'static Self> {
         let (section, name) = text.split_once('.').unwrap_or((CHECKPOINTS, text));
         Self::find_in(section, name)
     }
 
     /// The key a person probably meant who wrote something else.
-    pub(crate) fn like(text: &str) -> Option<&'static Self> {
+    pub fn like(text: &str) -> Option<&'static Self> {
         let likeness = |key: &&Self| {
             let full = strsim::jaro_winkler(&key.full_name(), text);
             full.max(strsim::jaro_winkler(key.name, text))
@@ -90,22 +90,22 @@ impl Key {
     }
 
     /// The key with this name in this section.
-    pub(crate) fn find_in(section: &str, name: &str) -> Option<&'static Self> {
+    pub fn find_in(section: &str, name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
     /// The name with its section: `checkpoints.enabled`.
-    pub(crate) fn full_name(&self) -> String {
+    pub fn full_name(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
 
     /// Does it say anything about which files are saved?
-    pub(crate) fn is_about_saving(&self) -> bool {
+    pub fn is_about_saving(&self) -> bool {
         self.section == CHECKPOINTS && !self.is_about_cleaning && self.name != NOTICE
     }
 
     /// The value when nobody set one.
-    pub(crate) fn default(&self) -> Value {
+    pub fn default(&self) -> Value {
         match self.default {
             Default::Bool(value) | Default::BoolOr(value, _) => Value::Bool(value),
             Default::Number(value) | Default::Days(value) => Value::Number(value),
@@ -114,7 +114,7 @@ impl Key {
     }
 
     /// What it accepts, to follow "must be".
-    pub(crate) fn accepts(&self) -> &'static str {
+    pub fn accepts(&self) -> &'static str {
         match self.default {
             Default::Bool(_) => "`true` or `false`",
             Default::BoolOr(..) => "`true`, `false` or `names`",
@@ -126,7 +126,7 @@ impl Key {
 
     /// The value written in the file, if it is one this key accepts. Hermes reads YAML 1.1, so `yes`
     /// and `off` are answers too.
-    pub(crate) fn read(&self, value: &serde_json::Value) -> Option<Value> {
+    pub fn read(&self, value: &serde_json::Value) -> Option<Value> {
         match self.default {
             Default::Bool(_) | Default::BoolOr(..) => match (value, self.default) {
                 (serde_json::Value::Bool(value), _) => Some(Value::Bool(*value)),
@@ -150,7 +150,7 @@ impl Key {
 
     /// The value given on the command line, if it is one this key accepts. A list takes any number of
     /// texts, everything else exactly one. A file may have stranger numbers than are taken from a person, who errs.
-    pub(crate) fn parse_words(&self, words: &[String]) -> Option<Value> {
+    pub fn parse_words(&self, words: &[String]) -> Option<Value> {
         match (self.default, words) {
             (Default::EmptyList, words) => {
                 flow_list(words).or_else(|| Some(words.to_vec())).map(Value::List)
@@ -219,7 +219,7 @@ const fn session_key(name: &'static str, default: Default, about: &'static str) 
 
 /// Every key, in the order they are shown.
 #[rustfmt::skip]
-pub(crate) const KEYS: &[Key] = &[
+pub const KEYS: &[Key] = &[
     key("enabled", Default::Bool(true), "save automatically when an agent asks; `herma save` always works"),
     cleaning_key("max_snapshots", Default::Number(0), "checkpoints kept per project; 0 is no limit"),
     cleaning_key("max_total_size_mb", Default::Number(500), "size of the store; 0 is no limit"),

@@ -24,23 +24,23 @@ thread_local! {
 }
 
 /// From now on paths of the project at `root` are named as from `directory`.
-pub(crate) fn stand(root: &Path, directory: &Path) {
+pub fn stand(root: &Path, directory: &Path) {
     let here = Here { root: root.to_owned(), directory: directory.to_owned() };
     HERE.with(|place| place.replace(here));
 }
 
 /// A path in the project, as a terminal may see it.
-pub(crate) fn path(path: &RelPath) -> String {
+pub fn path(path: &RelPath) -> String {
     if path.is_root() { from_here(b".") } else { from_here(path.as_bytes()) }
 }
 
 /// The same of one that is only known as bytes.
-pub(crate) fn from_here(path: &[u8]) -> String {
+pub fn from_here(path: &[u8]) -> String {
     escape(&bytes(path))
 }
 
 /// The bytes of the path from here.
-pub(crate) fn bytes(path: &[u8]) -> Cow<'_, [u8]> {
+pub fn bytes(path: &[u8]) -> Cow<'_, [u8]> {
     HERE.with_borrow(|here| {
         if here.root == here.directory || path.starts_with(b"/") {
             return Cow::Borrowed(path);
@@ -54,15 +54,30 @@ pub(crate) fn bytes(path: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// How something is called here that is called so from the root, if it is there: patches name files that way.
-pub(crate) fn called_from_root(path: &str) -> Option<String> {
+pub fn called_from_root(path: &str) -> Option<String> {
     let is_there = |here: &Here| {
         here.root != here.directory && here.root.join(path).symlink_metadata().is_ok()
     };
     HERE.with_borrow(is_there).then(|| from_here(path.as_bytes()))
 }
 
+/// A path or a name as a terminal may see it.
+pub fn shown(name: impl AsRef<OsStr>) -> String {
+    escape(name.as_ref().as_encoded_bytes())
+}
+
+/// A word as a shell takes it.
+pub fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// The way from one absolute path to another.
-pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
+pub fn way(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| OsStr::new(".."));
     let way: PathBuf = up.chain(to.components().skip(shared).map(Component::as_os_str)).collect();

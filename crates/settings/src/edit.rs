@@ -8,27 +8,18 @@ use herma_agents::yaml::Lines;
 use serde_json::{Map, Value as Json};
 
 use super::keys::{CHECKPOINTS, Key, Value};
-use crate::command_error::{CommandError, Kind};
 
 /// Why the file is left for the user to edit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the settings file cannot be changed safely: {0}")]
-pub(crate) struct CannotEdit(pub(super) String);
-
-impl From<CannotEdit> for CommandError {
-    fn from(error: CannotEdit) -> Self {
-        Self::from_error(Kind::Failed, &error)
-            .with_state("The file is as it was.")
-            .with_hint("Change it in an editor; `herma config show` tells whether it reads well.")
-    }
-}
+pub struct CannotEdit(pub(crate) String);
 
 fn refuse<T>(why: &str) -> Result<T, CannotEdit> {
     Err(CannotEdit(why.to_owned()))
 }
 
 /// The text with `<section>.<key>` set to `value`.
-pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, CannotEdit> {
+pub fn set(text: &str, key: &Key, value: &Value) -> Result<String, CannotEdit> {
     let before = read(text)?;
     let mut lines = Lines::of(text);
     match lines.key_at(0..lines.len(), 0, key.section) {
@@ -46,7 +37,7 @@ pub(crate) fn set(text: &str, key: &Key, value: &Value) -> Result<String, Cannot
 }
 
 /// The text without `<section>.<key>`; `None` if it does not say anything about it.
-pub(crate) fn unset(text: &str, key: &Key) -> Result<Option<String>, CannotEdit> {
+pub fn unset(text: &str, key: &Key) -> Result<Option<String>, CannotEdit> {
     let before = read(text)?;
     let is_set = match before.get(key.section) {
         Some(Json::Object(section)) => section.contains_key(key.name),

@@ -11,14 +11,10 @@ use std::io::Write;
 use herma_diff::{PatchLine, PatchLineKind};
 use herma_store::path::is_hidden;
 
-use crate::terminal::{Label, Ui};
+use crate::style::{Label, Style};
 
 /// Prints one line of a patch.
-pub(crate) fn write_patch_line(
-    out: &mut dyn Write,
-    ui: &Ui,
-    line: PatchLine<'_>,
-) -> io::Result<()> {
+pub fn write_patch_line(out: &mut dyn Write, style: &Style, line: PatchLine<'_>) -> io::Result<()> {
     let label = match line.kind {
         PatchLineKind::Header => Some(Label::Header),
         PatchLineKind::HunkHeader => Some(Label::HunkHeader),
@@ -27,20 +23,20 @@ pub(crate) fn write_patch_line(
         PatchLineKind::NoNewline => Some(Label::Faint),
         PatchLineKind::Context | PatchLineKind::Binary => None,
     };
-    if ui.is_terminal {
+    if style.is_terminal {
         let text = visible(line.bytes);
-        let text = label.map_or_else(|| text.clone(), |label| ui.theme.paint(label, &text));
+        let text = label.map_or_else(|| text.clone(), |label| style.theme.paint(label, &text));
         return writeln!(out, "{text}");
     }
     if let (Some(label), Ok(text)) = (label, std::str::from_utf8(line.bytes)) {
-        return writeln!(out, "{}", ui.theme.paint(label, text));
+        return writeln!(out, "{}", style.theme.paint(label, text));
     }
     out.write_all(line.bytes)?;
     out.write_all(b"\n")
 }
 
 /// A line of somebody's file, safe for a terminal. Tabs stay: they are how code looks.
-pub(crate) fn visible(line: &[u8]) -> String {
+pub fn visible(line: &[u8]) -> String {
     let mut text = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
         for c in chunk.valid().chars() {

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use herma_fs::publish::{Temp, sweep};
 use herma_fs::{Dir, Errno, Error, FileKind, IfThere};
-
-use crate::command_error::{CommandError, Kind, Result};
-use crate::terminal::shown;
+use herma_store::path::escape;
 
 /// Larger files are no configuration.
 const MAX_BYTES: u64 = 8 << 20;
@@ -18,8 +16,55 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Behind the name of the copy.
 const BACKUP: &str = ".herma-backup";
 
+/// Why a file of settings was not read, or is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is nothing that can be edited safely.
+    #[error("{} {what}", shown(path))]
+    Unfit {
+        /// Which.
+        path: PathBuf,
+        /// What is the matter with it.
+        what: &'static str,
+        /// What to do about that.
+        hint: Option<String>,
+    },
+    /// Somebody else wrote it between our reading and our writing.
+    #[error("another program changed {} meanwhile", shown(path))]
+    ChangedMeanwhile {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The system says no.
+    #[error(transparent)]
+    Fs(#[from] Error),
+}
+
+impl FileError {
+    /// The error and its causes in one line.
+    pub(crate) fn in_words(&self) -> String {
+        let mut words = escape(self.to_string().as_bytes());
+        let mut next = std::error::Error::source(self);
+        while let Some(cause) = next {
+            let text = escape(cause.to_string().as_bytes());
+            if !words.ends_with(&text) {
+                words = format!("{words}: {text}");
+            }
+            next = cause.source();
+        }
+        words
+    }
+}
+
+/// What reading or editing a file of settings comes to.
+pub type Result<T, E = FileError> = std::result::Result<T, E>;
+
+fn shown(path: &Path) -> String {
+    escape(path.as_os_str().as_encoded_bytes())
+}
+
 /// A file of settings.
-pub(crate) struct SettingsFile {
+pub struct SettingsFile {
     /// Where it is looked for.
     path: PathBuf,
     /// Where it really is.
@@ -31,7 +76,7 @@ pub(crate) struct SettingsFile {
 
 /// What was done about the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Backup {
+pub enum Backup {
     /// There is one, made now or earlier.
     Kept(PathBuf),
     /// The file is what it was before, so the copy was removed.
@@ -42,22 +87,22 @@ pub(crate) enum Backup {
 
 impl SettingsFile {
     /// Finds an agent's file, through links that lead to one.
-    pub(crate) fn of_agent(path: &Path) -> Result<Self> {
+    pub fn of_agent(path: &Path) -> Result<Self> {
         let file = Self::open(path)?;
         let is_link = |path: &Path| -> Result<Option<bool>> {
             Ok(herma_fs::stat_path(path)?.map(|stat| stat.kind == FileKind::Symlink))
         };
         if is_link(path)? == Some(true) && is_link(&file.real)?.unwrap_or(true) {
-            return Err(failed(path, "is a link to a file that does not exist"));
+            return Err(unfit(path, "is a link to a file that does not exist", None));
         }
         Ok(file)
     }
 
     /// Finds the file, through links.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
         let real = herma_fs::dir::canonicalize(path)?;
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
-            return Err(failed(path, "is no file"));
+            return Err(unfit(path, "is no file", None));
         };
         let directory = Dir::open(parent).if_there()?;
         let name = name.to_str().ok_or_else(|| Error::on("read", &real, Errno::ILSEQ))?.to_owned();
@@ -65,7 +110,7 @@ impl SettingsFile {
     }
 
     /// The content; `None` when there is no file.
-    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>> {
+    pub fn read(&self) -> Result<Option<Vec<u8>>> {
         match &self.directory {
             Some(directory) => Ok(directory.read_opt(self.name.as_str(), MAX_BYTES)?),
             None => Ok(None),
@@ -73,45 +118,48 @@ impl SettingsFile {
     }
 
     /// The same as text.
-    pub(crate) fn read_text(&self) -> Result<Option<String>> {
+    pub fn read_text(&self) -> Result<Option<String>> {
         let text = self.read()?.map(String::from_utf8).transpose();
         Ok(text.map_err(|_| Error::on("read", &self.real, Errno::ILSEQ))?)
     }
 
     /// Fails if the file or its copy cannot be written as they should, before anything else is done.
-    pub(crate) fn check_writable(&self) -> Result<()> {
+    pub fn check_writable(&self) -> Result<()> {
         let Some(directory) = &self.directory else { return Ok(()) };
         let stat = directory.stat_opt(self.name.as_str())?;
         if stat.is_some_and(|stat| stat.mode & 0o200 == 0) {
-            let shown = shown(&self.real);
-            return Err(failed(&self.path, "is read-only")
-                .with_hint(format!("`chmod u+w {shown}` makes it writable.")));
+            let hint = format!("`chmod u+w {}` makes it writable.", shown(&self.real));
+            return Err(unfit(&self.path, "is read-only", Some(hint)));
         }
         // A file is replaced in one step, which would leave its other names with the old content.
         if stat.is_some_and(|stat| stat.links > 1) {
-            return Err(failed(&self.path, "has more than one name (a hard link)")
-                .with_hint("Make it a file of its own, or a symbolic link, which is followed."));
+            let hint = "Make it a file of its own, or a symbolic link, which is followed.";
+            return Err(unfit(
+                &self.path,
+                "has more than one name (a hard link)",
+                Some(hint.to_owned()),
+            ));
         }
         let copy = directory.stat_opt(self.backup_name().as_str())?;
         if copy.is_some_and(|copy| copy.kind != FileKind::File) {
-            return Err(failed(
+            return Err(unfit(
                 &self.backup_path(),
                 "is no file, and is in the place of the copy that is kept of the settings",
-            )
-            .with_hint("Move it away, and run the command again."));
+                Some("Move it away, and run the command again.".to_owned()),
+            ));
         }
         Ok(())
     }
 
     /// Removes what an edit that was killed left beside the file.
-    pub(crate) fn sweep(&self) {
+    pub fn sweep(&self) {
         if let Some(directory) = &self.directory {
             sweep(directory);
         }
     }
 
     /// Puts the copy beside the file, unless there is one.
-    pub(crate) fn back_up(&self, bytes: &[u8]) -> Result<Backup> {
+    pub fn back_up(&self, bytes: &[u8]) -> Result<Backup> {
         let Some(directory) = &self.directory else { return Ok(Backup::None) };
         let name = self.backup_name();
         if directory.stat_opt(name.as_str())?.is_none() {
@@ -123,7 +171,7 @@ impl SettingsFile {
     }
 
     /// Removes the copy if it says the same as the file; tells where it is otherwise.
-    pub(crate) fn drop_backup(&self, bytes: Option<&[u8]>) -> Result<Backup> {
+    pub fn drop_backup(&self, bytes: Option<&[u8]>) -> Result<Backup> {
         let Some(directory) = &self.directory else { return Ok(Backup::None) };
         let name = self.backup_name();
         match directory.read_opt(name.as_str(), MAX_BYTES)? {
@@ -139,12 +187,7 @@ impl SettingsFile {
 
     /// Makes the file say `after`, or removes it, provided that it still says `before`. The directory must
     /// exist by now.
-    pub(crate) fn replace(
-        &self,
-        before: Option<&[u8]>,
-        after: Option<&[u8]>,
-        mode: u32,
-    ) -> Result<()> {
+    pub fn replace(&self, before: Option<&[u8]>, after: Option<&[u8]>, mode: u32) -> Result<()> {
         let opened;
         let directory = if let Some(directory) = &self.directory {
             directory
@@ -173,7 +216,7 @@ impl SettingsFile {
         }
         directory.sync()?;
         if directory.read_opt(name, MAX_BYTES)?.as_deref() != Some(after) {
-            return Err(failed(&self.path, "does not say what was written to it"));
+            return Err(unfit(&self.path, "does not say what was written to it", None));
         }
         Ok(())
     }
@@ -195,13 +238,8 @@ impl SettingsFile {
         Ok(temp)
     }
 
-    fn changed_meanwhile(&self) -> CommandError {
-        CommandError::new(
-            Kind::Busy,
-            format!("another program changed {} meanwhile", shown(&self.path)),
-        )
-        .with_state("The file is as that program left it.")
-        .with_hint("Run the command again.")
+    fn changed_meanwhile(&self) -> FileError {
+        FileError::ChangedMeanwhile { path: self.path.clone() }
     }
 
     fn backup_name(&self) -> String {
@@ -213,9 +251,8 @@ impl SettingsFile {
     }
 }
 
-fn failed(path: &Path, what: &str) -> CommandError {
-    CommandError::new(Kind::Failed, format!("{} {what}", shown(path)))
-        .with_state("Nothing was changed.")
+fn unfit(path: &Path, what: &'static str, hint: Option<String>) -> FileError {
+    FileError::Unfit { path: path.to_owned(), what, hint }
 }
 
 #[cfg(test)]
@@ -241,7 +278,7 @@ mod tests {
             for after in [Some(&b"ours"[..]), None] {
                 let (_directory, file) = changed_since(theirs);
                 let refused = file.replace(before, after, 0o600).unwrap_err();
-                assert!(refused.message.contains("meanwhile"), "{}", refused.message);
+                assert!(matches!(refused, FileError::ChangedMeanwhile { .. }), "{refused}");
                 assert_eq!(file.read().unwrap().as_deref(), theirs);
             }
         }

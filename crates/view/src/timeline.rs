@@ -8,13 +8,14 @@ use std::io::Write;
 
 use herma_core::types::clock::Timestamp;
 use herma_core::{Checkpoint, Row, RowCall, RowChanges, RowKind, Rows};
+use herma_store::path::escape;
 
-use super::authors::at;
 use super::json::{Serialize, list, object};
 use super::listing::{MIN_DIGITS, counted, fit, ranges_to_type, short_id, width};
-use super::step_report::{of_step, said_of_move, tool};
-use crate::here;
-use crate::terminal::{Label, Ui, escape, time};
+use super::steps::{of_step, said_of_move, tool};
+use super::time::at;
+use crate::style::{Label, Style};
+use crate::{here, time};
 
 /// Below so many columns there is no room for the time.
 const NARROW: usize = 60;
@@ -26,10 +27,11 @@ const MIN_TEXT: usize = 10;
 const NAMED: usize = 3;
 
 /// What is there now and was not saved yet.
-pub(crate) struct Now {
-    pub(crate) changes: RowChanges,
+pub struct Now {
+    /// What differs from the last checkpoint.
+    pub changes: RowChanges,
     /// Is an agent at work?
-    pub(crate) who: Option<String>,
+    pub who: Option<String>,
 }
 
 /// One line before its columns are known.
@@ -46,9 +48,9 @@ struct Line {
 }
 
 /// Prints the rows under the days they belong to.
-pub(crate) fn write_rows(
+pub fn write_rows(
     out: &mut dyn Write,
-    ui: &Ui,
+    style: &Style,
     (rows, now_row): (&Rows, Option<&Now>),
     with_calls: bool,
     now: Timestamp,
@@ -65,18 +67,18 @@ pub(crate) fn write_rows(
             lines.extend(row.calls.iter().map(|call| (None, call_line(call))));
         }
     }
-    let columns = Columns::of(&lines, ui.width);
+    let columns = Columns::of(&lines, style.width);
     for (heading, line) in &lines {
         if let Some(heading) = heading {
-            writeln!(out, "{}", ui.theme.paint(Label::Header, heading))?;
+            writeln!(out, "{}", style.theme.paint(Label::Header, heading))?;
         }
-        writeln!(out, "{}", columns.write(ui, line))?;
+        writeln!(out, "{}", columns.write(style, line))?;
     }
     Ok(())
 }
 
 /// A row as programs read it.
-pub(crate) fn row_json(row: &Row) -> impl Serialize + use<> {
+pub fn row_json(row: &Row) -> impl Serialize + use<> {
     let call = row.calls.first();
     let start = call.map(|call| call.step.start.clone()).unwrap_or_default();
     let facts = start.facts;
@@ -116,7 +118,7 @@ const fn kind(kind: RowKind) -> &'static str {
 }
 
 /// How far back the rows reach, and what is not there any more.
-pub(crate) fn reach(rows: &Rows, now: Timestamp) -> Option<String> {
+pub fn reach(rows: &Rows, now: Timestamp) -> Option<String> {
     let removed = match rows.removed {
         0 => String::new(),
         1 => "; 1 checkpoint was dropped or cleaned up".to_owned(),
@@ -192,7 +194,7 @@ fn labels(checkpoint: &Checkpoint) -> Vec<String> {
 }
 
 /// A row in one line, for a chat.
-pub(crate) fn row_in_words(row: &Row, now: Timestamp) -> String {
+pub fn row_in_words(row: &Row, now: Timestamp) -> String {
     let Line { files, lines, deleted, .. } = counts(&row.changes, true);
     let is_undone = !row.calls.is_empty() && row.undone == row.calls.len();
     let undone = if is_undone { "undone" } else { "" };
@@ -309,8 +311,8 @@ impl Columns {
         }
     }
 
-    fn write(&self, ui: &Ui, line: &Line) -> String {
-        let (left, used) = self.left(ui, line);
+    fn write(&self, style: &Style, line: &Line) -> String {
+        let (left, used) = self.left(style, line);
         let mut tail: Vec<(Label, &str)> = vec![
             (Label::Faint, &line.files),
             (Label::Faint, &line.lines),
@@ -332,21 +334,21 @@ impl Columns {
                 padded(&fit(&line.text, Some(room)), room)
             }
         };
-        let tail = tail.into_iter().map(|(label, text)| ui.theme.paint(label, text));
+        let tail = tail.into_iter().map(|(label, text)| style.theme.paint(label, text));
         let parts: Vec<String> = left.into_iter().chain([text]).chain(tail).collect();
         parts.join("  ").trim_end().to_owned()
     }
 
     /// What stands before the text, and how wide that is.
-    fn left(&self, ui: &Ui, line: &Line) -> (Vec<String>, usize) {
+    fn left(&self, style: &Style, line: &Line) -> (Vec<String>, usize) {
         let number = format!("{:indent$}{}", "", line.number, indent = line.indent);
-        let mut left = vec![ui.theme.paint(Label::Number, &padded(&number, self.number))];
+        let mut left = vec![style.theme.paint(Label::Number, &padded(&number, self.number))];
         if self.when > 0 {
             left.push(padded(&line.when, self.when));
         }
         if self.who > 0 {
             let who = padded(&fit(&line.who, Some(self.who)), self.who);
-            left.push(ui.theme.paint(Label::Name, &who));
+            left.push(style.theme.paint(Label::Name, &who));
         }
         let used = [self.number, self.when, self.who].into_iter().filter(|columns| *columns > 0);
         (left, used.map(|columns| columns + 2).sum())

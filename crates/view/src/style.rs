@@ -1,8 +1,22 @@
-//! Colours by meaning. Only the 16 colours every terminal lets its user choose.
+//! How rows look: colours by meaning, and how wide they may be. Only the 16 colours every terminal lets its user choose.
+
+/// How many names are shown to a person before "and N more".
+pub const SHOWN_NAMES: usize = 20;
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// The colours.
+    pub theme: Theme,
+    /// Is a person reading, whose terminal must not act on what is in files?
+    pub is_terminal: bool,
+    /// Columns, when a person is reading.
+    pub width: Option<usize>,
+}
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Label {
+pub enum Label {
     /// `Error:`
     Error,
     /// `Warning:`
@@ -50,18 +64,18 @@ impl Label {
 
 /// Paints text, or leaves it as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Theme {
+pub struct Theme {
     is_colored: bool,
 }
 
 impl Theme {
     /// A theme that paints, or one that does not.
-    pub(crate) const fn new(is_colored: bool) -> Self {
+    pub const fn new(is_colored: bool) -> Self {
         Self { is_colored }
     }
 
     /// The text in the colour of its meaning.
-    pub(crate) fn paint(self, label: Label, text: &str) -> String {
+    pub fn paint(self, label: Label, text: &str) -> String {
         if self.is_colored && !text.is_empty() && !label.code().is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", label.code())
         } else {

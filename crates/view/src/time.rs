@@ -1,12 +1,31 @@
 //! Moments put into words: when, in the reader's time zone, and how long ago.
 
+use std::sync::OnceLock;
+
 use herma_core::types::clock::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::environment::time_zone;
+/// Finds the reader's time zone. It is asked for only when a time is put into words.
+static READERS: OnceLock<fn() -> &'static TimeZone> = OnceLock::new();
+
+/// Times are put into words in this zone from now on, rather than in UTC.
+pub fn put_in(zone: fn() -> &'static TimeZone) {
+    // Whoever comes second finds the same one.
+    let _ = READERS.set(zone);
+}
+
+fn time_zone() -> &'static TimeZone {
+    static UTC: TimeZone = TimeZone::UTC;
+    READERS.get().map_or(&UTC, |zone| zone())
+}
+
+/// The moment so many seconds after 1970.
+pub const fn at(seconds: i64) -> Timestamp {
+    Timestamp { seconds, nanos: 0, offset_minutes: 0 }
+}
 
 /// The moment in the reader's time zone, to the second.
-pub(crate) fn local(time: Timestamp) -> String {
+pub fn local(time: Timestamp) -> String {
     format_in(time, time_zone())
 }
 
@@ -19,13 +38,13 @@ fn format_in(time: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// The moment as programs read it: RFC 3339 in UTC. `None` for a year beyond 9999.
-pub(crate) fn rfc3339(time: Timestamp) -> Option<String> {
+pub fn rfc3339(time: Timestamp) -> Option<String> {
     let moment = jiff::Timestamp::from_second(time.seconds).ok()?;
     Some(moment.to_string())
 }
 
 /// The day of a moment, for a heading: `Today`, `Yesterday`, `Tuesday, 17 November`, with the year if it is another one.
-pub(crate) fn day(seconds: i64, now: Timestamp) -> String {
+pub fn day(seconds: i64, now: Timestamp) -> String {
     let date = |seconds| Some(zoned(seconds)?.date());
     let (Some(date), Some(today)) = (date(seconds), date(now.seconds)) else {
         return "Unknown".to_owned();
@@ -42,7 +61,7 @@ pub(crate) fn day(seconds: i64, now: Timestamp) -> String {
 }
 
 /// A moment under the heading of its day: how long ago it was today, and else the time of day.
-pub(crate) fn short(seconds: i64, now: Timestamp) -> String {
+pub fn short(seconds: i64, now: Timestamp) -> String {
     let Some(then) = zoned(seconds) else { return format!("@{seconds}") };
     let ago = now.seconds.saturating_sub(seconds);
     match ago {
@@ -55,7 +74,7 @@ pub(crate) fn short(seconds: i64, now: Timestamp) -> String {
 }
 
 /// A moment in a sentence: `15:48 today`, `15:48 yesterday`, `17 November, 15:48`.
-pub(crate) fn moment(seconds: i64, now: Timestamp) -> String {
+pub fn moment(seconds: i64, now: Timestamp) -> String {
     let Some(then) = zoned(seconds) else { return format!("@{seconds}") };
     let clock = then.strftime("%H:%M");
     match &*day(seconds, now) {
@@ -70,7 +89,7 @@ fn zoned(seconds: i64) -> Option<jiff::Zoned> {
 }
 
 /// How long before `now` a moment was, in seconds since 1970, in one unit.
-pub(crate) fn age(then: i64, now: Timestamp) -> String {
+pub fn age(then: i64, now: Timestamp) -> String {
     let seconds = now.seconds.saturating_sub(then);
     if seconds < 0 {
         return "in the future".to_owned();

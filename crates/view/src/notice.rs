@@ -16,7 +16,7 @@ const TAIL: &str =
     "Read files again before you rely on them, and do not repeat what was undone unless asked to.";
 
 /// The notice, in plain text.
-pub(crate) fn notice_text(notice: &Notice) -> String {
+pub fn notice_text(notice: &Notice) -> String {
     let files = |is_meant: &dyn Fn(&FileNow) -> bool| -> Vec<String> {
         let meant = notice.files.iter().filter(|(_, now)| is_meant(now));
         meant.map(|(path, _)| shown_path(path)).collect()

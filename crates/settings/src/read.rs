@@ -32,7 +32,7 @@ enum Section {
 }
 
 /// The settings of a file with this text.
-pub(crate) fn parse(file: PathBuf, text: &str) -> Loaded {
+pub fn parse(file: PathBuf, text: &str) -> Loaded {
     let mut loaded = Loaded::defaults(file);
     if is_blank(text) {
         return loaded;

@@ -5,9 +5,9 @@
 //! accepted; it is never guessed at.
 
 mod edit;
-pub(crate) mod file;
+pub mod file;
 mod keys;
-pub(crate) mod read;
+pub mod read;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,13 @@ use herma_fs::publish::Durability;
 use herma_sessions::auto::AutoSettings;
 use herma_worktree::rules::{ExcludeSettings, SecretRules};
 
-pub(crate) use edit::{set, unset};
+pub use edit::{CannotEdit, set, unset};
 use file::SettingsFile;
-pub(crate) use keys::{KEYS, Key, Value};
-
-use crate::command_error::{CommandError, Kind};
+pub use keys::{KEYS, Key, Value};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// Nobody set it.
     Default,
     /// This line of the file; `None` where the line is not known.
@@ -39,43 +37,36 @@ pub(crate) enum Origin {
 /// Something in the file that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {what}", file.display(), line_text(*line))]
-pub(crate) struct Problem {
+pub struct Problem {
     /// The file.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// The line, if it is known.
-    pub(crate) line: Option<u64>,
+    pub line: Option<u64>,
     /// What is wrong, and what would be right.
-    pub(crate) what: String,
+    pub what: String,
     /// The key whose value it is, if it is only that.
     key: Option<&'static Key>,
 }
 
 impl Problem {
     /// Could it make a save take the wrong files?
-    pub(crate) fn concerns_saving(&self) -> bool {
+    pub fn concerns_saving(&self) -> bool {
         self.key.is_none_or(Key::is_about_saving)
     }
 
     /// Could it make a cleaning drop the wrong checkpoints?
-    pub(crate) fn concerns_cleaning(&self) -> bool {
+    pub fn concerns_cleaning(&self) -> bool {
         self.key.is_none_or(|key| key.is_about_cleaning)
     }
 
     /// Does it leave in doubt what this key is?
-    pub(crate) fn concerns(&self, key: &Key) -> bool {
+    pub fn concerns(&self, key: &Key) -> bool {
         self.key.is_none_or(|of| of == key)
     }
 
     /// Could it make a cleaning delete the wrong sessions?
-    pub(crate) fn concerns_sessions(&self) -> bool {
+    pub fn concerns_sessions(&self) -> bool {
         self.key.is_none_or(|key| key.section == keys::SESSIONS)
-    }
-}
-
-impl From<Problem> for CommandError {
-    fn from(problem: Problem) -> Self {
-        Self::from_error(Kind::Failed, &problem)
-            .with_hint("`herma config show` lists the settings and what they accept.")
     }
 }
 
@@ -85,36 +76,35 @@ fn line_text(line: Option<u64>) -> String {
 
 /// What one command line changes about the settings.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Overrides {
+pub struct Overrides {
     /// Do not wait for the disk.
-    pub(crate) fast: bool,
+    pub fast: bool,
     /// How long to wait for another process.
-    pub(crate) wait: Option<Duration>,
+    pub wait: Option<Duration>,
 }
 
 /// The settings in force, and what is wrong with the file they come from.
 #[derive(Clone, Debug)]
-pub(crate) struct Loaded {
+pub struct Loaded {
     /// The file, whether it exists or not.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// By section and name.
     values: BTreeMap<(&'static str, &'static str), (Value, Origin)>,
     /// What could not be understood; the defaults stand in for it.
-    pub(crate) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
     /// What is probably a mistake.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl Loaded {
     /// Reads the file in this home.
-    pub(crate) fn read(home: &Path) -> Self {
+    pub fn read(home: &Path) -> Self {
         let file = home.join("config.yaml");
         match SettingsFile::open(&file).and_then(|file| file.read_text()) {
             Ok(text) => read::parse(file, text.as_deref().unwrap_or_default()),
             Err(error) => {
                 let mut loaded = Self::defaults(file);
-                let parts = std::iter::once(error.message).chain(error.causes);
-                loaded.problem(None, parts.collect::<Vec<_>>().join(": "));
+                loaded.problem(None, error.in_words());
                 loaded
             }
         }
@@ -135,7 +125,7 @@ impl Loaded {
     }
 
     /// Every setting in force, in the order of [`KEYS`].
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&'static Key, &Value, Origin)> {
+    pub fn all(&self) -> impl Iterator<Item = (&'static Key, &Value, Origin)> {
         KEYS.iter().map(|key| {
             let (value, origin) = self.of(key);
             (key, value, origin)
@@ -143,7 +133,7 @@ impl Loaded {
     }
 
     /// The setting in force of a key.
-    pub(crate) fn of(&self, key: &Key) -> (&Value, Origin) {
+    pub fn of(&self, key: &Key) -> (&Value, Origin) {
         let (value, origin) = &self.values[&(key.section, key.name)];
         (value, *origin)
     }
@@ -154,17 +144,17 @@ impl Loaded {
     }
 
     /// May agents' hooks save? They were installed for that, so only somebody who says no keeps them from it.
-    pub(crate) fn saves_by_itself(&self) -> bool {
+    pub fn saves_by_itself(&self) -> bool {
         self.switched_off_by().is_none()
     }
 
     /// Are agents told what was undone of their work?
-    pub(crate) fn tells_agents(&self) -> bool {
+    pub fn tells_agents(&self) -> bool {
         self.bool(keys::NOTICE)
     }
 
     /// What keeps agents' hooks from saving, in words.
-    pub(crate) fn switched_off_by(&self) -> Option<&'static str> {
+    pub fn switched_off_by(&self) -> Option<&'static str> {
         match self.of(Key::find("enabled")?) {
             (Value::Bool(true), _) => None,
             (_, Origin::Session) => Some("`HERMA_CHECKPOINTS` or `--checkpoints` says off"),
@@ -173,7 +163,7 @@ impl Loaded {
     }
 
     /// Turns automatic saves on or off for this session, whatever the file says.
-    pub(crate) fn switch(&mut self, on: bool) {
+    pub fn switch(&mut self, on: bool) {
         let place = (keys::CHECKPOINTS, "enabled");
         self.values.insert(place, (Value::Bool(on), Origin::Session));
     }
@@ -221,7 +211,7 @@ impl Loaded {
     }
 
     /// The settings as the engine wants them.
-    pub(crate) fn for_engine(&self, overrides: Overrides) -> Settings {
+    pub fn for_engine(&self, overrides: Overrides) -> Settings {
         let largest = self.megabytes("max_file_size_mb");
         Settings {
             max_file_size: (largest > 0).then_some(largest),
@@ -239,7 +229,7 @@ impl Loaded {
     }
 
     /// How sessions are cleaned up by themselves; `None` if they are not.
-    pub(crate) fn sessions(&self) -> Option<AutoSettings> {
+    pub fn sessions(&self) -> Option<AutoSettings> {
         self.bool("sessions.auto_prune").then(|| AutoSettings {
             retention_days: self.small_number("sessions.retention_days"),
             min_interval_hours: self.small_number("sessions.min_interval_hours"),
@@ -249,7 +239,7 @@ impl Loaded {
     }
 
     /// Days between two times the session database is made smaller; `None` if it never is.
-    pub(crate) fn vacuum_interval_days(&self) -> Option<u32> {
+    pub fn vacuum_interval_days(&self) -> Option<u32> {
         self.bool("sessions.vacuum_after_prune")
             .then(|| self.small_number("sessions.min_vacuum_interval_days"))
     }

@@ -1,7 +1,7 @@
 //! Sizes and ages of the store, spelled as Hermes spells them.
 
 /// Bytes as Hermes prints them: `512 B`, then one decimal, in steps of 1024.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
@@ -18,7 +18,7 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// How long ago a moment was, as Hermes prints it; both in seconds since 1970.
-pub(crate) fn short_age(then: Option<f64>, now: f64) -> String {
+pub fn short_age(then: Option<f64>, now: f64) -> String {
     let Some(then) = then.filter(|then| then.is_finite()) else { return "—".to_owned() };
     let seconds = (now - then) as i64;
     match seconds {

@@ -6,16 +6,18 @@ use std::io::Write;
 use herma_core::steps::StepId;
 use herma_core::types::checkpoint::{ChangeCount, Origin};
 use herma_core::types::clock::Timestamp;
-use herma_core::{Checkpoint, Lost, ObjectId};
+use herma_core::{Checkpoint, ObjectId};
+use herma_store::path::escape;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::terminal::{Label, Ui, escape, time};
+use crate::style::{Label, Style};
+use crate::time;
 
 /// The fewest digits of an id that are shown.
-pub(crate) const MIN_DIGITS: usize = 7;
+pub const MIN_DIGITS: usize = 7;
 
 /// How many digits tell all these ids apart, 7 at least.
-pub(crate) fn id_digits(ids: &[ObjectId]) -> usize {
+pub fn id_digits(ids: &[ObjectId]) -> usize {
     let mut hex: Vec<String> = ids.iter().map(|id| id.to_hex()).collect();
     hex.sort_unstable();
     hex.dedup();
@@ -28,19 +30,19 @@ fn shared_prefix(a: &str, b: &str) -> usize {
 }
 
 /// The beginning of an id.
-pub(crate) fn short_id(id: ObjectId, digits: usize) -> String {
+pub fn short_id(id: ObjectId, digits: usize) -> String {
     let mut hex = id.to_hex();
     hex.truncate(digits.max(MIN_DIGITS));
     hex
 }
 
 /// `checkpoint 3 (7f2c1ab)`, for sentences.
-pub(crate) fn in_words(checkpoint: &Checkpoint) -> String {
+pub fn in_words(checkpoint: &Checkpoint) -> String {
     format!("checkpoint {} ({})", checkpoint.number, short_id(checkpoint.id, MIN_DIGITS))
 }
 
 /// `3 files, +10/-2`.
-pub(crate) fn changes_in_words(count: ChangeCount) -> String {
+pub fn changes_in_words(count: ChangeCount) -> String {
     let plural = if count.files == 1 { "" } else { "s" };
     if count.lines_known {
         format!("{} file{plural}, +{}/-{}", count.files, count.insertions, count.deletions)
@@ -50,7 +52,7 @@ pub(crate) fn changes_in_words(count: ChangeCount) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     match noun.strip_suffix('y') {
         _ if count == 1 => format!("{count} {noun}"),
@@ -59,41 +61,19 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     }
 }
 
-/// Tells what the store had lost.
-pub(crate) fn warn_of_losses(ui: &Ui, lost: &Lost) {
-    if lost.files > 0 {
-        let count = counted_entries(
-            lost.files as usize,
-            "file was missing in the store and was",
-            "files were missing in the store and were",
-        );
-        ui.warning(format_args!("{count} saved again."));
-    }
-    if !lost.packs.is_empty() {
-        let count =
-            counted_entries(lost.packs.len(), "pack of the store is", "packs of the store are");
-        ui.warning(format_args!("{count} gone or not as at the last save:"));
-        ui.name_some(
-            lost.packs.iter().map(|pack| escape(pack.as_bytes())),
-            "herma checkpoints verify",
-        );
-        ui.detail("`herma checkpoints verify` tells what that costs.");
-    }
-}
-
 /// A number with the words for one or for many.
-pub(crate) fn counted_entries(count: usize, one: &str, many: &str) -> String {
+pub fn counted_entries(count: usize, one: &str, many: &str) -> String {
     let words = if count == 1 { one } else { many };
     format!("{count} {words}")
 }
 
 /// Ascending numbers, those that follow each other as a range: `8–10, 12 and 13`.
-pub(crate) fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
+pub fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
     in_a_row(&runs(numbers))
 }
 
 /// The same as `herma undo` reads it: `3-5,7`.
-pub(crate) fn ranges_to_type(numbers: impl IntoIterator<Item = u64>) -> String {
+pub fn ranges_to_type(numbers: impl IntoIterator<Item = u64>) -> String {
     let typed = |run: (u64, u64)| match run {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first}-{last}"),
@@ -103,7 +83,7 @@ pub(crate) fn ranges_to_type(numbers: impl IntoIterator<Item = u64>) -> String {
 }
 
 /// The same of steps; those without a number come last.
-pub(crate) fn ranges_of_steps(steps: &[StepId]) -> String {
+pub fn ranges_of_steps(steps: &[StepId]) -> String {
     let mut words = runs(steps.iter().filter_map(|id| id.number()));
     words.extend(steps.iter().filter(|id| id.number().is_none()).map(StepId::to_string));
     in_a_row(&words)
@@ -131,7 +111,7 @@ fn runs(numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(crate) fn in_a_row(words: &[String]) -> String {
+pub fn in_a_row(words: &[String]) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => words.concat(),
@@ -139,9 +119,9 @@ pub(crate) fn in_a_row(words: &[String]) -> String {
 }
 
 /// Prints one line for each checkpoint.
-pub(crate) fn write_checkpoints(
+pub fn write_checkpoints(
     out: &mut dyn Write,
-    ui: &Ui,
+    style: &Style,
     checkpoints: &[Checkpoint],
     now: Timestamp,
 ) -> io::Result<()> {
@@ -156,9 +136,9 @@ pub(crate) fn write_checkpoints(
         let age = format!("{:<14}", time::age(checkpoint.time.seconds, now));
         let tail = tail(checkpoint);
         let used = [&number, &id, &when, &age, &tail].map(|part| width(part) + 2);
-        let room = ui.width.map(|columns| columns.saturating_sub(used.iter().sum()));
+        let room = style.width.map(|columns| columns.saturating_sub(used.iter().sum()));
         let reason = fit(&reason(checkpoint, checkpoints), room);
-        let theme = ui.theme;
+        let theme = style.theme;
         writeln!(
             out,
             "{}  {}  {}  {}  {reason}{}{}",
@@ -223,7 +203,7 @@ fn tail(checkpoint: &Checkpoint) -> String {
 }
 
 /// The text cut to the room there is.
-pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
+pub fn fit(text: &str, room: Option<usize>) -> String {
     let Some(room) = room else { return text.to_owned() };
     if width(text) <= room {
         return text.to_owned();
@@ -240,7 +220,7 @@ pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
 }
 
 /// A text behind its title, in lines as wide as there is room, which are broken between words.
-pub(crate) fn wrapped(title: &str, text: &str, room: Option<usize>) -> String {
+pub fn wrapped(title: &str, text: &str, room: Option<usize>) -> String {
     let Some(room) = room else { return format!("{title}{text}") };
     let (mut lines, indent) = (vec![title.to_owned()], width(title));
     let mut used = indent;
@@ -260,8 +240,8 @@ pub(crate) fn wrapped(title: &str, text: &str, room: Option<usize>) -> String {
 }
 
 /// The cells of each row below each other, each with two spaces behind it; columns that would be empty are left away.
-pub(crate) fn in_columns<const N: usize>(
-    ui: &Ui,
+pub fn in_columns<const N: usize>(
+    style: &Style,
     labels: [Label; N],
     rows: &[[String; N]],
 ) -> Vec<String> {
@@ -270,7 +250,7 @@ pub(crate) fn in_columns<const N: usize>(
     let line = |row: &[String; N]| {
         let cells = row.iter().zip(widths).zip(labels).filter(|((_, columns), _)| *columns > 0);
         let cell = |((cell, columns), label): ((&String, usize), Label)| {
-            ui.theme.paint(label, cell) + &" ".repeat(columns - width(cell) + 2)
+            style.theme.paint(label, cell) + &" ".repeat(columns - width(cell) + 2)
         };
         cells.map(cell).collect()
     };
@@ -278,7 +258,7 @@ pub(crate) fn in_columns<const N: usize>(
 }
 
 /// How many columns a text takes.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
