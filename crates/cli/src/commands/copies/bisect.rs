@@ -11,6 +11,10 @@ use herma_core::restore::KeptWhy;
 use herma_core::steps::{StepChoice, StepId};
 use herma_core::{Checkpoint, ObjectId, Project, RelPath, State, UndoSteps};
 use herma_fs::process::foreground::{Ended, Output};
+use herma_view::here;
+use herma_view::json::{checkpoint_json, list, object};
+use herma_view::listing::{counted, ranges};
+use herma_view::steps::step_json;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::copies::in_copy::{Ran, run, shell};
@@ -19,10 +23,7 @@ use crate::commands::copies::search::{Found, Verdict, most, search};
 use crate::commands::copies::known;
 use crate::commands::going_back::undo_steps::undo_steps;
 use crate::commands::show::{ShowArgs, cmd_show};
-use crate::here;
-use crate::render::json::{checkpoint_json, list, object, project_json};
-use crate::render::listing::{counted, ranges};
-use crate::render::step_report::step_json;
+use crate::render::project_json;
 use crate::transcript::Conversation;
 
 /// With this a check says that a state cannot be told.

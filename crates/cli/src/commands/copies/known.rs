@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use herma_core::copies::{CopyRecord, CopyState, KnownCopy, RemovedCopy};
+use herma_view::json::{PathJson, Serialize, list, object};
+use herma_view::listing::{counted, in_columns};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::render::json::{PathJson, Serialize, list, object};
-use crate::render::listing::{counted, in_columns};
 use crate::terminal::{Label, quote, shown, time};
 
 pub(crate) fn list_copies(env: &CommandEnv) -> Result<Outcome> {

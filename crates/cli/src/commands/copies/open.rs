@@ -7,13 +7,14 @@ use clap::Args;
 use herma_core::copies::{CopyPlace, OpenCopy, OpenedCopy};
 use herma_core::{Checkpoint, Project};
 use herma_fs::process::foreground::Output;
+use herma_view::here;
+use herma_view::json::{PathJson, checkpoint_json, list, object};
+use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::copies::in_copy::{Ran, run, shell};
 use crate::commands::copies::known;
-use crate::here;
-use crate::render::json::{PathJson, checkpoint_json, list, object, project_json};
-use crate::render::listing::counted;
+use crate::render::project_json;
 use crate::terminal::{quote, shown};
 
 /// Open an old state in a directory of its own
