@@ -47,6 +47,7 @@ use herma_worktree::receipt::Receipt;
 
 use crate::blame::Blame;
 use crate::can_undo::{self, CanUndo, Command};
+use crate::copies::{OpenCopy, OpenedCopy};
 use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
@@ -588,6 +589,21 @@ impl Project {
     /// Says for each line of a file, as it is now, who put it there.
     pub fn blame(&self, path: &RelPath, progress: &dyn Progress) -> Result<Blame> {
         self.reading(progress)?.blame(path)
+    }
+}
+
+/// # Copies of old states
+impl Project {
+    /// Makes a copy of an old state: a project of its own, with that state as its first row. Nothing of this project changes.
+    pub fn open_copy(&self, asked: &OpenCopy, progress: &dyn Progress) -> Result<OpenedCopy> {
+        self.reading(progress)?;
+        self.writing(progress)?.open_copy(asked)
+    }
+
+    /// Brings this project, which is a copy, to a state of the one it was made of. What is there is saved first; files that
+    /// differ are written, and get the present time.
+    pub fn visit(&self, checkpoint: &Checkpoint, progress: &dyn Progress) -> Result<Restored> {
+        self.locked(progress)?.visit(checkpoint)
     }
 }
 

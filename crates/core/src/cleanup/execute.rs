@@ -24,9 +24,8 @@ use super::facts::{CheckpointFacts, ProjectFacts, project_facts};
 use super::notes::Note;
 use super::plan::{Dropped, Plan, Rule};
 use super::presence::Presence;
-use crate::copies::clean::held_after;
 use crate::engine::Engine;
-use crate::engine::history::{Entry, History, Labels};
+use crate::engine::history::{Entry, History, Labels, held_by_copies_after};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::{Error, Result};
@@ -288,7 +287,7 @@ fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<
             children.push(entry.id);
         }
     }
-    children.extend(held_after(store, &ids, project)?);
+    children.extend(held_by_copies_after(store, &ids, project)?);
     store.dirs.shallow().add(&children)?;
     move_mirror_off(store, history, &staying)?;
     let mut names = Vec::new();

@@ -4,7 +4,6 @@
 //! refs, then the record. Only the very directory that was made is removed, and only what was made of it without anything in it
 //! that is nowhere else, unless somebody named it.
 
-use std::collections::HashSet;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -13,14 +12,10 @@ use herma_fs::place::Place;
 use herma_fs::{Dir, FileKind, IfThere};
 use herma_records::copy::CopyRecord;
 use herma_store::error::StoreError;
-use herma_store::object::commit::Commit;
-use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::execute;
 use crate::copies::{CopyState, KnownCopy, RemovedCopy};
-use crate::engine::history::History;
 use crate::engine::lock::lock_project;
-use crate::engine::open::OpenStore;
 use crate::engine::{Engine, NoProgress};
 use crate::error::{Error, Result};
 use crate::projects::adopt;
@@ -85,27 +80,6 @@ impl Engine {
         let was = operation.state_of_checkpoint(&newest.id);
         Ok(was != Some((present.tree, present.modes)))
     }
-}
-
-/// The checkpoints that copies hold and that follow right after one of these, which a project is about to drop: git has to be told
-/// that history ends there.
-pub(crate) fn held_after(
-    store: &OpenStore,
-    dropped: &HashSet<ObjectId>,
-    by: &ProjectId,
-) -> Result<Vec<ObjectId>> {
-    let Some(herma) = store.dirs.herma() else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for copy in CopyRecord::all(&herma.dir)?.iter().filter(|copy| copy.id() != *by) {
-        for entry in History::load(store, &copy.id())?.entries {
-            let commit = store.objects.read_commit(&entry.id);
-            let follows = |commit: Commit| commit.parents.iter().any(|id| dropped.contains(id));
-            if commit.is_ok_and(follows) {
-                found.push(entry.id);
-            }
-        }
-    }
-    Ok(found)
 }
 
 /// What became of a copy.

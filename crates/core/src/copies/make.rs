@@ -18,14 +18,14 @@ use herma_store::pack::write::recent::RecentContents;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref};
 use herma_store::threads::in_waiting_pool;
 use herma_store::ObjectId;
-use herma_worktree::present::{Present, ScanError};
+use herma_worktree::present::Present;
 
 use crate::copies::ignored::Ignored;
 use crate::copies::{CopyPlace, OpenCopy, OpenedCopy};
 use crate::directory::check_place;
 use crate::engine::lock::lock_project;
 use crate::engine::operation::Operation;
-use crate::engine::{Progress, Project, Stage};
+use crate::engine::Stage;
 use crate::error::{CopyError, Error, Result};
 use crate::restore::apply::fresh::{Fresh, Like};
 use crate::restore::apply::write::Writer;
@@ -37,33 +37,26 @@ use crate::types::kept::KeptWhy;
 /// So many names are tried in the directory of copies.
 const MAX_NAMES: u32 = 10_000;
 
-impl Project {
-    /// Makes a copy of an old state: a project of its own, with that state as its first row. Nothing of this project changes.
-    pub fn open_copy(&self, asked: &OpenCopy, progress: &dyn Progress) -> Result<OpenedCopy> {
-        let operation = self.reading(progress)?;
-        let history = operation.load_history()?;
-        let target = operation.as_it_is(&history, &asked.target)?;
-        let like = self.open_root().ok().zip(operation.load_cache(&history));
+impl Operation<'_> {
+    pub(crate) fn open_copy(&self, asked: &OpenCopy) -> Result<OpenedCopy> {
+        let history = self.load_history()?;
+        let target = self.as_it_is(&history, &asked.target)?;
+        let like = self.open_root().ok().zip(self.load_cache(&history));
         let like = like.map(|(root, cache)| Like::new(root, cache)).transpose()?;
         let ignored = Ignored::find(self, &asked.with_ignored)?;
-        // To lock is to write: there is a store, as there is something to open.
-        let writing = self.writing(progress)?;
-        let mut record = writing.begin_copy(asked, &target)?;
-        let made = writing.fill_copy(&mut record, &target, like, &ignored);
+        let mut record = self.begin_copy(asked, &target)?;
+        let made = self.fill_copy(&mut record, &target, like, &ignored);
+        let made = made.and_then(|made| {
+            self.progress.check()?;
+            Ok(made)
+        });
         if made.is_err() {
             // What cannot be removed now is on record.
             let _ = self.engine.remove_copy(&record, /*anyway*/ true);
         }
-        let made = made?;
-        if progress.is_cancelled() {
-            self.engine.remove_copy(&record, /*anyway*/ true)?;
-            return Err(ScanError::Cancelled.into());
-        }
-        Ok(made)
+        made
     }
-}
 
-impl Operation<'_> {
     /// Chooses the place, writes the record, and makes the directory.
     fn begin_copy(&self, asked: &OpenCopy, target: &Checkpoint) -> Result<CopyRecord> {
         let number = target.number;

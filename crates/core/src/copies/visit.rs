@@ -2,23 +2,21 @@
 
 use herma_records::checkpoint::{Checkpoint, RestoreOptions};
 
-use crate::engine::{Progress, Project};
+use crate::engine::operation::Operation;
 use crate::error::Result;
 use crate::restore::run::Restored;
 use crate::save::SaveOptions;
 
-impl Project {
-    /// Brings this copy to a state of the project it was made of. What was made of the one before is saved first; files that
-    /// differ are written, and get the present time.
-    pub fn visit(&self, checkpoint: &Checkpoint, progress: &dyn Progress) -> Result<Restored> {
-        let operation = self.locked(progress)?;
+impl Operation<'_> {
+    pub(crate) fn visit(&self, checkpoint: &Checkpoint) -> Result<Restored> {
         let options = SaveOptions { reason: "what a run left".into(), ..SaveOptions::default() };
-        operation.save_with(&options)?;
-        let history = operation.load_history()?;
-        let known = match history.contains(&checkpoint.id) {
-            true => checkpoint.clone(),
-            false => operation.register(checkpoint)?,
+        self.save_with(&options)?;
+        let history = self.load_history()?;
+        let known = if history.contains(&checkpoint.id) {
+            checkpoint.clone()
+        } else {
+            self.register(checkpoint)?
         };
-        operation.restore_with(&known, &RestoreOptions::default())
+        self.restore_with(&known, &RestoreOptions::default())
     }
 }

@@ -302,9 +302,10 @@ fn report(
     let Some(change) = change else {
         let numbers = ranges(changes.iter().map(|one| one.number));
         env.ui.status(format_args!(
-            "It broke with one of the changes {numbers}: no state between them can be tested ({runs})."
+            "It broke with one of the changes {numbers}: the states between them cannot be tested ({runs})."
         ));
-        env.ui.hint(format_args!("`herma show {numbers}` shows them.", numbers = numbers.replace('–', "-")));
+        let (first, last) = (changes[0].number, states[found.bad].number);
+        env.ui.hint(format_args!("`herma show {first}-{last}` shows them."));
         return Ok(Outcome::LeftOut);
     };
     let number = change.number;
