@@ -282,14 +282,15 @@ fn report(
     if env.ui.json {
         let ids = change.map(|change| vec![StepId::Number(change.number)]);
         let choice = ids.map(|ids| StepChoice { ids, ..StepChoice::default() });
-        let step = choice.map(|choice| project.steps(&choice)).transpose()?;
+        let steps = choice.map(|choice| project.steps(&choice)).transpose()?;
+        let step = steps.as_ref().and_then(|steps| steps.first());
         env.ui.write_json(&object! {
             schema: "herma.bisect/1",
             project: project_json(project),
             good: checkpoint_json(&states[found.good]),
             bad: checkpoint_json(&states[found.bad]),
             change: change.map(checkpoint_json),
-            step: step.and_then(|mut steps| steps.pop()).as_ref().map(step_json),
+            step: step.map(step_json),
             range: list(changes.iter().map(|one| one.number)),
             runs: tried.len(),
             tried: list(tried.iter().map(|(number, verdict)| object! {
