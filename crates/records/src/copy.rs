@@ -107,8 +107,7 @@ impl CopyRecord {
     /// Is this the directory that was made for it? `None` if it was noted of none.
     pub fn is_own(&self, place: &Place) -> Option<bool> {
         let own = self.own?;
-        let recorded =
-            Place { dev: own.dev, ino: own.ino, born: own.born, file_system: None };
+        let recorded = Place { dev: own.dev, ino: own.ino, born: own.born, file_system: None };
         Some(recorded.may_be(place))
     }
 

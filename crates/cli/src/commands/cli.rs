@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use herma_settings::{Overrides, Problem};
 
 use super::{
-    about, agents, blame, checkpoints, config, copies, diff, drop, going_back, history, list, mark, resume,
-    save, sessions, show, steps,
+    about, agents, blame, checkpoints, config, copies, diff, drop, going_back, history, list, mark,
+    resume, save, sessions, show, steps,
 };
 use crate::options::GlobalArgs;
 

@@ -136,7 +136,8 @@ fn an_end_that_is_not_as_it_was_said_stops_the_search() {
     let missing = ["no-such-program".to_owned()];
     project.run(bisect(&[], &missing)).code(1);
     assert_eq!(project.run(["open", "--list"]).success().text(), "");
-    let found = json(&project.run(bisect(&["--good", "2", "--bad", "8", "--json"], &check)).success());
+    let found =
+        json(&project.run(bisect(&["--good", "2", "--bad", "8", "--json"], &check)).success());
     assert_eq!(found["change"]["number"], 5);
 }
 
@@ -166,7 +167,8 @@ fn a_check_that_fails_now_and_then_is_repeated() {
     // Where it is broken, only every third run shows it.
     let times = env.root().join("times");
     let mut script = String::new();
-    write!(script, "n=$(cat {0} 2>/dev/null || echo 0); echo $((n+1)) > {0}; ", times.display()).unwrap();
+    write!(script, "n=$(cat {0} 2>/dev/null || echo 0); echo $((n+1)) > {0}; ", times.display())
+        .unwrap();
     script.push_str("test ! -e broken || test $((n % 3)) -ne 0");
     let command = ["sh".into(), "-c".into(), script];
     let found = json(&project.run(bisect(&["--repeat", "3", "--json"], &command)).success());
@@ -203,7 +205,11 @@ fn dependencies_are_set_up_again_where_what_they_follow_from_changed() {
 #[test]
 fn written_files_get_the_present_time_and_others_stay() {
     let env = test_env();
-    let project = env.work_dir("project").files([("same", "x\n"), ("other", "1\n"), (".gitignore", "mark\n")]);
+    let project = env.work_dir("project").files([
+        ("same", "x\n"),
+        ("other", "1\n"),
+        (".gitignore", "mark\n"),
+    ]);
     project.run(["save"]).success();
     project.write("other", "2\n");
     project.run(["save"]).success();

@@ -11,7 +11,13 @@ use super::scene::{first, second, third};
 use super::{assert_sound, json, test_env};
 
 /// Prepares a world, disturbs a command in it, and checks.
-fn disturb(name: &str, stride: u64, prepare: &[&[&str]], args: &[&str], check: &dyn Fn(&TestEnv, &Outcome)) {
+fn disturb(
+    name: &str,
+    stride: u64,
+    prepare: &[&[&str]],
+    args: &[&str],
+    check: &dyn Fn(&TestEnv, &Outcome),
+) {
     if !faults::available() || !herma_testkit::git::available() {
         return;
     }

@@ -14,18 +14,18 @@ use herma_fs::publish::Durability;
 use herma_fs::{Dir, FileKind, IfThere, stat_path};
 use herma_records::checkpoint::{Checkpoint, RestoreOptions};
 use herma_records::copy::CopyRecord;
+use herma_store::ObjectId;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::refs::scheme::{checkpoint_ref, extra_ref};
 use herma_store::threads::in_waiting_pool;
-use herma_store::ObjectId;
 use herma_worktree::present::Present;
 
 use crate::copies::ignored::Ignored;
 use crate::copies::{CopyPlace, OpenCopy, OpenedCopy};
 use crate::directory::check_place;
+use crate::engine::Stage;
 use crate::engine::lock::lock_project;
 use crate::engine::operation::Operation;
-use crate::engine::Stage;
 use crate::error::{CopyError, Error, Result};
 use crate::restore::apply::fresh::{Fresh, Like};
 use crate::restore::apply::write::Writer;
@@ -64,8 +64,7 @@ impl Operation<'_> {
             let ends = (path, self.root.as_path());
             let made = self.clock().now().seconds;
             let bad = |source| Error::BadPath { path: path.to_owned(), source };
-            let mut record =
-                CopyRecord::new(ends, (target.id, number), made).map_err(bad)?;
+            let mut record = CopyRecord::new(ends, (target.id, number), made).map_err(bad)?;
             record.attempt = asked.attempt;
             record.is_chosen = matches!(asked.at, CopyPlace::Chosen(_));
             self.make_directory_of(&mut record)?;
@@ -113,15 +112,16 @@ impl Operation<'_> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(taken());
         };
-        let _lock = lock_project(&self.store.dirs, &record.id(), Duration::ZERO)
-            .map_err(|_| taken())?;
+        let _lock =
+            lock_project(&self.store.dirs, &record.id(), Duration::ZERO).map_err(|_| taken())?;
         let parent = Dir::open(parent)?;
         let is_filled = match parent.open_dir(name).if_there()? {
             Some(found) => !found.entries()?.is_empty(),
             None => false,
         };
         let is_there = parent.stat_opt(name)?.is_some();
-        let is_known = self.store.knows(&path) || CopyRecord::read(&herma.dir, &record.id())?.is_some();
+        let is_known =
+            self.store.knows(&path) || CopyRecord::read(&herma.dir, &record.id())?.is_some();
         if is_filled || is_known || is_there && !record.is_chosen {
             return Err(taken());
         }

@@ -466,4 +466,3 @@ pub(crate) fn held_by_copies_after(
     }
     Ok(found)
 }
-

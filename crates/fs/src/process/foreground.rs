@@ -232,7 +232,10 @@ mod tests {
     #[test]
     fn the_end_is_told_as_a_shell_would() {
         assert_eq!(run("exit 0"), Ended::Exited(0));
-        assert_eq!(run("test $PWD = / && test $HERMA_TEST = x && test -z $HOME && exit 3").exit_code(), 3);
+        assert_eq!(
+            run("test $PWD = / && test $HERMA_TEST = x && test -z $HOME && exit 3").exit_code(),
+            3
+        );
         let killed = run("kill -TERM $$");
         assert_eq!((killed, killed.exit_code()), (Ended::Killed(15), 143));
     }

@@ -18,9 +18,9 @@ use herma_view::steps::step_json;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::copies::in_copy::{Ran, run, shell};
+use crate::commands::copies::known;
 use crate::commands::copies::open::{default_place, name_lacks, open};
 use crate::commands::copies::search::{Found, Verdict, most, search};
-use crate::commands::copies::known;
 use crate::commands::going_back::undo_steps::undo_steps;
 use crate::commands::show::{ShowArgs, cmd_show};
 use crate::render::project_json;
@@ -192,10 +192,9 @@ impl Bisection<'_> {
         self.at = state;
         for kept in visited.kept.iter().filter(|kept| !matches!(kept.why, KeptWhy::LeftOut(_))) {
             let (number, path) = (checkpoint.number, here::path(&kept.path));
-            self.env.ui.warning(format_args!(
-                "{path} is not as in checkpoint {number} ({})",
-                kept.why
-            ));
+            self.env
+                .ui
+                .warning(format_args!("{path} is not as in checkpoint {number} ({})", kept.why));
         }
         Ok(())
     }
@@ -207,9 +206,10 @@ impl Bisection<'_> {
             let side = |at: usize| State::Checkpoint(Box::new(self.states[at].clone()));
             let (from, to, paths) = (side(before), side(state), &self.setup_on);
             let is_same = paths.is_empty() || {
-                let changes = self.env.ui.during(|progress| {
-                    self.project.changes(&from, &to, paths, false, progress)
-                });
+                let changes = self
+                    .env
+                    .ui
+                    .during(|progress| self.project.changes(&from, &to, paths, false, progress));
                 changes?.changes.is_empty()
             };
             if is_same {
@@ -248,9 +248,7 @@ impl Bisection<'_> {
             },
             // It was said why. Where the project has the program, it may be in other states.
             Ran::NotStarted(_) if !is_first => Ok(Verdict::Skipped),
-            Ran::NotStarted(_) => {
-                Err(CommandError::new(Kind::Failed, "the command cannot be run"))
-            }
+            Ran::NotStarted(_) => Err(CommandError::new(Kind::Failed, "the command cannot be run")),
         }
     }
 }

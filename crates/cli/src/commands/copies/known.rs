@@ -12,9 +12,11 @@ use crate::terminal::{Label, quote, shown, time};
 
 pub(crate) fn list_copies(env: &CommandEnv) -> Result<Outcome> {
     let copies = env.engine.copies()?;
-    let json = || object! {
-        schema: "herma.copies/1",
-        copies: list(copies.iter().map(copy_json)),
+    let json = || {
+        object! {
+            schema: "herma.copies/1",
+            copies: list(copies.iter().map(copy_json)),
+        }
     };
     env.ui.answer(json, |out| {
         let rows: Vec<[String; 3]> = copies.iter().map(|copy| row(env, copy)).collect();

@@ -68,9 +68,11 @@ pub(crate) fn cmd_open(env: &CommandEnv, args: &OpenArgs) -> Result<Outcome> {
 /// Where copies are made if nobody says where.
 pub(crate) fn default_place(env: &CommandEnv) -> Result<PathBuf> {
     env.environment.copies().ok_or_else(|| {
-        CommandError::usage("cannot tell where your cache is: neither `XDG_CACHE_HOME` nor `HOME` is set")
-            .with_state("Nothing was opened.")
-            .with_hint("`herma open CHECKPOINT DIR` says where.")
+        CommandError::usage(
+            "cannot tell where your cache is: neither `XDG_CACHE_HOME` nor `HOME` is set",
+        )
+        .with_state("Nothing was opened.")
+        .with_hint("`herma open CHECKPOINT DIR` says where.")
     })
 }
 
@@ -137,11 +139,7 @@ fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Ou
 
 fn outcome(opened: &OpenedCopy) -> Outcome {
     let is_whole = opened.kept.is_empty() && opened.passed_over.is_empty();
-    if is_whole && !opened.receipt_damaged {
-        Outcome::Done
-    } else {
-        Outcome::LeftOut
-    }
+    if is_whole && !opened.receipt_damaged { Outcome::Done } else { Outcome::LeftOut }
 }
 
 /// Names what is missing there.

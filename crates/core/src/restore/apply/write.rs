@@ -10,10 +10,10 @@ use herma_fs::file::{ask_for_file_mode, read_at};
 use herma_fs::holes::Holes;
 use herma_fs::{Dir, Errno, FileKind, Stat};
 use herma_records::journal::{TempKind, temp_name};
-use herma_store::{ObjectId, RelPath};
 use herma_store::object::{EntryMode, Hasher, Kind, id_of};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
+use herma_store::{ObjectId, RelPath};
 use herma_worktree::owner::Boundary;
 use herma_worktree::stat_cache::EntryRecord;
 
