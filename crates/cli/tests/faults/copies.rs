@@ -28,9 +28,6 @@ fn disturb(
         project.run(["save"]).success();
     }
     third().write(project.path());
-    for args in prepare {
-        project.run(*args).success();
-    }
     let template = tempfile::tempdir().unwrap();
     for part in ["work", "hermes", "user"] {
         std::fs::create_dir(template.path().join(part)).unwrap();
@@ -43,6 +40,10 @@ fn disturb(
         reset: &|| {
             for part in ["work", "hermes", "user"] {
                 copy(&template.path().join(part), &env.root().join(part));
+            }
+            // Made anew each time: another directory in the place of a copy is nobody's to remove.
+            for args in prepare {
+                project.run(*args).success();
             }
         },
         check: &|outcome| {
