@@ -9,6 +9,7 @@ use std::time::Duration;
 use herma_agents::install::Places;
 use herma_core::Clock;
 use herma_core::types::clock::Timestamp;
+use herma_fs::process::foreground::Variable;
 use jiff::tz::TimeZone;
 
 use crate::options::{GlobalArgs, Switch};
@@ -44,6 +45,8 @@ pub(crate) struct Environment {
     pub(crate) checkpoints: Option<bool>,
     /// The shell that asks what could come next: `$COMPLETE`, without its directory.
     pub(crate) completing: Option<String>,
+    /// Where the user's programs keep what they can make again: `$XDG_CACHE_HOME`.
+    pub(crate) cache: Option<PathBuf>,
     /// How long to wait for another process: `$HERMES_CHECKPOINT_TIMEOUT`, within Hermes's bounds.
     pub(crate) timeout: Option<Duration>,
 }
@@ -104,6 +107,7 @@ impl Environment {
                 let name = Path::new(&shell).file_stem().unwrap_or_default();
                 name.to_string_lossy().into_owned()
             }),
+            cache: set("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute()),
             timeout: set("HERMES_CHECKPOINT_TIMEOUT").and_then(|value| timeout(&value)),
         }
     }
@@ -112,6 +116,13 @@ impl Environment {
     pub(crate) fn with_options(self, global: &GlobalArgs) -> Self {
         let switched = global.checkpoints.map(|switch| switch == Switch::On);
         Self { checkpoints: switched.or(self.checkpoints), ..self }
+    }
+
+    /// Where copies of old states are made if nobody says where.
+    pub(crate) fn copies(&self) -> Option<PathBuf> {
+        let in_home = || Some(self.user_home.as_ref()?.join(".cache"));
+        let cache = self.cache.clone().or_else(in_home).filter(|path| path.is_absolute())?;
+        Some(cache.join("herma/open"))
     }
 
     /// Where settings and checkpoints are kept, made absolute; `None` when nothing says where.
@@ -151,6 +162,32 @@ fn timeout(value: &OsStr) -> Option<Duration> {
 pub(crate) fn agent_variables() -> Vec<(&'static str, OsString)> {
     herma_agents::variables().filter_map(|name| Some((name, set(name)?))).collect()
 }
+
+/// What a program finds in its environment that is run in a copy of a state: git looks no further up than to `directory`, and for no
+/// other repository than the one it finds there.
+pub(crate) fn apart(directory: &Path) -> Vec<Variable> {
+    let mut ceilings: Vec<PathBuf> = directory.parent().map(Path::to_owned).into_iter().collect();
+    let set_by_user = set(CEILINGS).unwrap_or_default();
+    ceilings.extend(std::env::split_paths(&set_by_user).filter(|path| path.is_absolute()));
+    let ceilings = std::env::join_paths(ceilings).ok();
+    let mut variables: Vec<Variable> = OF_ONE_REPOSITORY.map(|name| (name, None)).into();
+    variables.extend(ceilings.map(|ceilings| (CEILINGS, Some(ceilings))));
+    variables
+}
+
+/// Above these directories git does not look for a repository.
+const CEILINGS: &str = "GIT_CEILING_DIRECTORIES";
+
+/// By these git is told which repository it works in; a hook that started us has them.
+const OF_ONE_REPOSITORY: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_PREFIX",
+];
 
 /// Where this user's agents keep their settings; `None` without a home.
 pub(crate) fn agent_places(user_home: Option<&Path>) -> Option<Places> {
@@ -260,6 +297,7 @@ mod tests {
             outer_step: None,
             checkpoints: None,
             completing: None,
+            cache: None,
             timeout: None,
         }
     }

@@ -4,6 +4,7 @@ mod cli {
     mod acp;
     mod addresses;
     mod authors;
+    mod bisect;
     mod can_undo;
     mod chats;
     mod checkpoints;
@@ -33,6 +34,7 @@ mod cli {
     mod mcp_programs;
     mod newcomers;
     mod notice;
+    mod open;
     mod past;
     mod places;
     mod prune;

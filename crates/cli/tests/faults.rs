@@ -9,6 +9,7 @@
 mod faults {
     mod adoption;
     mod cap;
+    mod copies;
     mod copy;
     mod crash;
     mod crash_checks;

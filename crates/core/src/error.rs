@@ -340,12 +340,43 @@ pub enum Error {
     /// An export could not be written, or read.
     #[error(transparent)]
     Exchange(ExchangeError),
+    /// A copy of a state could not be made.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// It cannot be said who wrote a file.
     #[error(transparent)]
     Authorship(#[from] AuthorshipError),
     /// The file system refused.
     #[error(transparent)]
     Fs(#[from] herma_fs::Error),
+}
+
+/// Why no copy of a state was made.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// Something is there, or was: another project, another copy.
+    #[error("{} is not an empty directory, or has checkpoints of its own", path.display())]
+    Taken {
+        /// The place.
+        path: PathBuf,
+    },
+    /// It would be saved with the project.
+    #[error("{} is inside the project {}", path.display(), root.display())]
+    Inside {
+        /// The place.
+        path: PathBuf,
+        /// The project.
+        root: PathBuf,
+    },
+    /// What was to be copied from the present is not there.
+    #[error("{path} is not there now")]
+    NotThere {
+        /// The path.
+        path: RelPath,
+    },
+    /// All of the present cannot be in a copy of the past.
+    #[error("the whole project is not something that checkpoints leave out")]
+    AllOfIt,
 }
 
 /// What kind of failure it is; each has an exit code.
@@ -418,6 +449,7 @@ impl Error {
                 ErrorKind::Damaged
             }
             Self::Restore(e) => e.kind(),
+            Self::Copy(_) => ErrorKind::Usage,
             _ => ErrorKind::Failed,
         }
     }

@@ -39,6 +39,7 @@
 //! * `timeline`: the states in their order, what led from one to the next, one file along them; `blame`: who wrote a line
 //! * `past`: names and lines of all times, one state as it was
 //! * [`can_undo`]: could a command be undone? asked before it runs
+//! * [`copies`]: directories made of old states, in which the past can be tried without touching the present
 //! * [`cleanup`]: what the limits allow to stay, and how the rest goes: facts → plan → execute
 //! * [`purge`]: removes a file from everything that was saved
 //! * `repair`: what is damaged, and what of it can be put right
@@ -46,6 +47,7 @@
 mod blame;
 pub mod can_undo;
 pub mod cleanup;
+pub mod copies;
 pub mod directory;
 pub mod engine;
 pub mod error;

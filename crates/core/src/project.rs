@@ -51,6 +51,7 @@ use herma_worktree::scan::judge::Judge;
 
 use crate::blame::Blame;
 use crate::can_undo::{self, CanUndo, Command};
+use crate::copies::{OpenCopy, OpenedCopy};
 use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
@@ -671,6 +672,21 @@ impl Project {
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<u64> {
         self.reading(&NoProgress)?.stream(content, sink)
+    }
+}
+
+/// # Copies of old states
+impl Project {
+    /// Makes a copy of an old state: a project of its own, with that state as its first row. Nothing of this project changes.
+    pub fn open_copy(&self, asked: &OpenCopy, progress: &dyn Progress) -> Result<OpenedCopy> {
+        self.reading(progress)?;
+        self.writing(progress)?.open_copy(asked)
+    }
+
+    /// Brings this project, which is a copy, to a state of the one it was made of. What is there is saved first; files that
+    /// differ are written, and get the present time.
+    pub fn visit(&self, checkpoint: &Checkpoint, progress: &dyn Progress) -> Result<Restored> {
+        self.locked(progress)?.visit(checkpoint)
     }
 }
 

@@ -64,6 +64,19 @@ pub fn read_at_least(
     Ok(done)
 }
 
+/// Makes an empty file share all of another one's blocks, where the file system can do that. Whoever writes to one of them later
+/// changes nothing in the other.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn share_blocks(empty: &File, other: &File) -> std::io::Result<()> {
+    Ok(rustix::fs::ioctl_ficlone(empty, other)?)
+}
+
+/// Makes an empty file share all of another one's blocks, where the file system can do that.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub fn share_blocks(_empty: &File, _other: &File) -> std::io::Result<()> {
+    Err(Errno::NOTSUP.into())
+}
+
 /// Asks the kernel to write out a file's dirty pages, so that a later store through a shared mapping
 /// faults again and moves the file's times. Best effort: an error only means the file may have to be
 /// read once more.

@@ -1,6 +1,7 @@
 //! What checkpoints, tool calls, prompts and moves were, as it stands on record.
 //!
 //! * [`checkpoint`]: what a checkpoint is and says of itself, and how a person names one; [`clock`]: when
+//! * [`copy`]: a directory that was made of an old state
 //! * [`identity`]: where a project is, and when it was last touched
 //! * [`step`]: what agents did
 //! * [`journal`]: a restore in progress; [`undo`]: where undo and redo stand
@@ -14,6 +15,7 @@
 
 pub mod checkpoint;
 pub mod clock;
+pub mod copy;
 #[cfg(fuzzing)]
 #[path = "../../../fuzz/doors/records.rs"]
 pub mod fuzzing;

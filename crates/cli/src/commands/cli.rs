@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use herma_settings::{Overrides, Problem};
 
 use super::{
-    about, agents, blame, checkpoints, config, diff, drop, exchange, going_back, history, list,
-    mark, past, resume, save, sessions, show, steps,
+    about, agents, blame, checkpoints, config, copies, diff, drop, exchange, going_back, history,
+    list, mark, past, resume, save, sessions, show, steps,
 };
 use crate::options::GlobalArgs;
 
@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Undo(going_back::undo::UndoArgs),
     /// Redo what `herma undo` undid
     Redo(going_back::undo::RedoArgs),
+    Open(copies::open::OpenArgs),
+    Bisect(copies::bisect::BisectArgs),
     Run(steps::run::RunArgs),
     Steps(steps::list::StepsArgs),
     Step(steps::step::StepArgs),

@@ -8,6 +8,7 @@ pub(crate) mod blame;
 pub(crate) mod checkpoints;
 pub(crate) mod cli;
 pub(crate) mod config;
+pub(crate) mod copies;
 pub(crate) mod diff;
 pub(crate) mod dispatch;
 pub(crate) mod drop;

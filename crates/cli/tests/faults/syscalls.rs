@@ -83,8 +83,10 @@ fn nothing_is_executed_and_nothing_is_opened_for_writing_outside() {
     let project = repository(&env);
     let git = project.join(".git");
     let work = env.work_dir("project");
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 9] = [
         &["save"],
+        &["open", "@"],
+        &["open", "--clean"],
         &["list"],
         &["show", "@"],
         &["diff", "@"],
@@ -104,6 +106,7 @@ fn nothing_is_executed_and_nothing_is_opened_for_writing_outside() {
         assert_eq!(wrote, writes, "{args:?} opens {:?}", trace.opened);
         for path in trace.opened {
             let may = path.starts_with(env.home())
+                || args[0] == "open" && path.starts_with(env.user_home().join(".cache/herma/open"))
                 || changes_files && path.starts_with(&project) && !path.starts_with(&git);
             assert!(may, "{args:?} opens {} for writing", path.display());
         }

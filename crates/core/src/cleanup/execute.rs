@@ -25,7 +25,7 @@ use super::notes::Note;
 use super::plan::{Dropped, Plan, Rule};
 use super::presence::Presence;
 use crate::engine::Engine;
-use crate::engine::history::{Entry, History, Labels};
+use crate::engine::history::{Entry, History, Labels, held_by_copies_after};
 use crate::engine::lock::lock_project;
 use crate::engine::open::{OpenStore, own_state};
 use crate::error::{Error, Result};
@@ -208,7 +208,7 @@ pub(crate) fn in_words(error: &Error) -> String {
 
 /// Removes what the store knows about a project that has no checkpoint left. Its lock file stays: somebody
 /// may be about to lock it. So does its next number: were its directory made again, none is given twice.
-fn forget(store: &OpenStore, project: &ProjectId) -> Result<()> {
+pub(crate) fn forget(store: &OpenStore, project: &ProjectId) -> Result<()> {
     if let Ok(dir) = store.dirs.store().open_dir("projects") {
         dir.remove_if_there(format!("{project}.json").as_str())?;
     }
@@ -294,6 +294,7 @@ fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<
             children.push(entry.id);
         }
     }
+    children.extend(held_by_copies_after(store, &ids, project)?);
     store.dirs.shallow().add(&children)?;
     move_mirror_off(store, history, &staying)?;
     let mut names = Vec::new();

@@ -7,5 +7,6 @@ mod refuse;
 mod root;
 
 pub use herma_fs::place::Place;
+pub(crate) use refuse::check_place;
 pub use refuse::{RootRefused, check_root};
 pub use root::{RootError, find_root, has_marker};

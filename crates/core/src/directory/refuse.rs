@@ -85,6 +85,16 @@ pub fn check_root(
         Some(FileKind::Directory) => {}
         Some(_) => return Err(RootRefused::NotADirectory(root.to_owned())),
     }
+    check_place(root, user_home, herma_home, base)
+}
+
+/// The same of a place where a directory is still to be made.
+pub(crate) fn check_place(
+    root: &Path,
+    user_home: Option<&Path>,
+    herma_home: &Path,
+    base: &Path,
+) -> Result<(), RootRefused> {
     check_breadth(root, &spellings(user_home))?;
     if root.components().any(|name| name.as_os_str() == ".git") {
         return Err(RootRefused::InsideGit(root.to_owned()));

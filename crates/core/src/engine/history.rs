@@ -14,6 +14,7 @@ use herma_records::checkpoint::message;
 use herma_records::checkpoint::message::Message;
 use herma_records::checkpoint::{Checkpoint, DamagedCheckpoint, Listed};
 use herma_records::clock::Timestamp;
+use herma_records::copy::CopyRecord;
 use herma_records::order::Order;
 use herma_records::step::log::StepLog;
 use herma_store::error::StoreError;
@@ -460,4 +461,24 @@ fn read(store: &OpenStore, entry: &Entry, labels: &Labels) -> Result<Checkpoint>
         purged: message.purged,
         line: None,
     })
+}
+/// The checkpoints that copies hold and that follow right after one of these, which a project is about to drop: git has to be told
+/// that history ends there.
+pub(crate) fn held_by_copies_after(
+    store: &OpenStore,
+    dropped: &HashSet<ObjectId>,
+    by: &ProjectId,
+) -> Result<Vec<ObjectId>> {
+    let Some(herma) = store.dirs.herma() else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for copy in CopyRecord::all(&herma.dir)?.iter().filter(|copy| copy.id() != *by) {
+        for entry in History::load(store, &copy.id())?.entries {
+            let commit = store.objects.read_commit(&entry.id);
+            let follows = |commit: Commit| commit.parents.iter().any(|id| dropped.contains(id));
+            if commit.is_ok_and(follows) {
+                found.push(entry.id);
+            }
+        }
+    }
+    Ok(found)
 }

@@ -197,8 +197,8 @@ fn resembles(store: &OpenStore, root: &herma_fs::Dir, id: &ProjectId) -> Result<
     Ok(!names.is_empty() && here.count() * 100 > names.len() * RESEMBLANCE_PERCENT)
 }
 
-/// Removes the steps and refs of a project whose checkpoints have moved elsewhere.
-fn forget(store: &OpenStore, id: &ProjectId) -> Result<()> {
+/// Removes the steps and refs of a project whose checkpoints have moved elsewhere, or go with its directory.
+pub(crate) fn forget(store: &OpenStore, id: &ProjectId) -> Result<()> {
     // ORDER: steps first. Were they left, those of a project that comes to this place later would follow them.
     if let Some(state) = own_state(store, id)? {
         let mut log = StepLog::open(&state)?;

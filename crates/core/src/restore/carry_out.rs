@@ -157,6 +157,7 @@ impl Operation<'_> {
             read_ahead: &prepared.read_ahead,
             recent,
             sync_each: syncs_each(&prepared.plan),
+            fresh: None,
         };
         let report = |done: u64| self.progress.files(done, Some(total as u64));
         let (opened, applied) = (Mutex::default(), Mutex::default());

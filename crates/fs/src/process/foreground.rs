@@ -29,6 +29,17 @@ const STOP_DELAY: Duration = Duration::from_millis(50);
 /// The signals are ours to hear; nothing runs yet.
 pub struct Foreground {
     signals: Signals,
+    output: Output,
+}
+
+/// Where a command writes what it prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// To our output.
+    #[default]
+    Ours,
+    /// To where our errors go: our own output says something else.
+    BesideOurs,
 }
 
 /// A command under way.
@@ -48,6 +59,9 @@ pub struct Piped {
     /// What it prints.
     pub output: ChildStdout,
 }
+
+/// A variable of the environment; without a value it is taken away.
+pub type Variable = (&'static str, Option<OsString>);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,22 +89,36 @@ impl Foreground {
         let heard =
             [SIGINT, SIGQUIT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         let signals = Signals::new(heard.chain([SIGCHLD]))?;
-        Ok(Self { signals })
+        Ok(Self { signals, output: Output::Ours })
     }
 
-    /// Starts a program in this directory with our streams and our environment, and these variables besides.
+    /// The command is to print there.
+    #[must_use]
+    pub fn printing(self, output: Output) -> Self {
+        Self { output, ..self }
+    }
+
+    /// Starts a program in this directory with our streams and our environment, with these variables besides, and without
+    /// those that have no value.
     pub fn start(
         self,
         program: &OsStr,
         arguments: &[OsString],
         directory: &Path,
-        variables: &[(&str, String)],
+        variables: &[Variable],
     ) -> io::Result<Running> {
-        let child = Command::new(program)
-            .args(arguments)
-            .current_dir(directory)
-            .envs(variables.iter().map(|(name, value)| (name, value)))
-            .spawn()?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(directory);
+        if self.output == Output::BesideOurs {
+            command.stdout(io::stderr());
+        }
+        for (name, value) in variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let child = command.spawn()?;
         self.running(child.id(), false)
     }
 
@@ -195,7 +223,7 @@ mod tests {
     fn run(script: &str) -> Ended {
         let prepared = Foreground::prepare().unwrap();
         let arguments = ["-c".into(), script.into()];
-        let variables = [("HERMA_TEST", "x".to_owned())];
+        let variables = [("HERMA_TEST", Some("x".into())), ("HOME", None)];
         let directory = Path::new("/");
         let started = prepared.start(OsStr::new("sh"), &arguments, directory, &variables);
         started.unwrap().wait().unwrap()
@@ -204,7 +232,10 @@ mod tests {
     #[test]
     fn the_end_is_told_as_a_shell_would() {
         assert_eq!(run("exit 0"), Ended::Exited(0));
-        assert_eq!(run("test $PWD = / && test $HERMA_TEST = x && exit 3").exit_code(), 3);
+        assert_eq!(
+            run("test $PWD = / && test $HERMA_TEST = x && test -z $HOME && exit 3").exit_code(),
+            3
+        );
         let killed = run("kill -TERM $$");
         assert_eq!((killed, killed.exit_code()), (Ended::Killed(15), 143));
     }

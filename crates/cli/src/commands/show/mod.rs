@@ -43,6 +43,13 @@ pub(crate) struct ShowArgs {
     null: bool,
 }
 
+impl ShowArgs {
+    /// To show the change with this number.
+    pub(crate) fn of(number: u64) -> Self {
+        Self { checkpoint: number.to_string().into(), at: None, null: false }
+    }
+}
+
 pub(crate) fn cmd_show(env: &CommandEnv, args: &ShowArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let (project, mut checkpoint, within) = match meant(env, &project, args)? {
@@ -129,9 +136,8 @@ enum Meant {
 }
 
 fn meant(env: &CommandEnv, project: &Project, args: &ShowArgs) -> Result<Meant> {
-    let of_place = |place: Place| {
-        Meant::One(Box::new((project.clone(), place.checkpoint)), Some(place.path))
-    };
+    let of_place =
+        |place: Place| Meant::One(Box::new((project.clone(), place.checkpoint)), Some(place.path));
     if args.at.is_some()
         && let Some(place) = Place::read(env, project, &args.checkpoint, args.at.as_ref())?
     {

@@ -9,7 +9,7 @@ use herma_core::engine::NoProgress;
 use herma_core::steps::{StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
-use herma_fs::process::foreground::{Ended, Foreground};
+use herma_fs::process::foreground::{Ended, Foreground, Variable};
 use herma_store::path::escape;
 use herma_view::json::object;
 use herma_view::listing;
@@ -133,10 +133,10 @@ fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
 }
 
 /// What the command's own calls of Herma find in their environment.
-fn variables(bracket: &Bracket) -> Vec<(&'static str, String)> {
+fn variables(bracket: &Bracket) -> Vec<Variable> {
     let number = bracket.begun.step.handle.to_string();
     let project = bracket.project.id().to_string();
-    vec![(OuterStep::NUMBER, number), (OuterStep::PROJECT, project)]
+    vec![(OuterStep::NUMBER, Some(number.into())), (OuterStep::PROJECT, Some(project.into()))]
 }
 
 /// Saves the project after the command, and looks at what changed.
@@ -208,13 +208,13 @@ fn end_quietly(bracket: &Bracket) {
     let _ = bracket.project.end_step(&which, &NoProgress);
 }
 
-fn no_signals(error: &io::Error) -> CommandError {
+pub(crate) fn no_signals(error: &io::Error) -> CommandError {
     CommandError::new(Kind::Failed, format!("signals cannot be heard: {error}"))
         .with_state("The command was not run.")
 }
 
 /// The words as they could be typed.
-fn in_one_line(words: &[OsString]) -> String {
+pub(crate) fn in_one_line(words: &[OsString]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quote(&word.to_string_lossy())).collect();
     quoted.join(" ")
 }

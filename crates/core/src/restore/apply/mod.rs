@@ -6,6 +6,7 @@
 //! Directories that refuse changes are opened up for the time of the restore.
 
 pub(crate) mod as_written;
+pub(crate) mod fresh;
 pub(crate) mod write;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use rayon::prelude::*;
 
 use super::plan::Prepared;
 use super::{ActionKind, Kept, KeptWhy, Lack, RestoreError};
+use crate::restore::apply::fresh::Fresh;
 use crate::restore::apply::write::{Done, WriteError, Writer, is_same_file};
 
 /// So many files of a directory are written one after another.
@@ -48,12 +50,18 @@ pub(crate) struct Applier<'a> {
 impl Applier<'_> {
     /// Carries out the plan.
     pub(crate) fn apply(self) -> Result<Applied, RestoreError> {
+        Ok(self.apply_sharing()?.0)
+    }
+
+    /// The same, and how many files share their blocks with those of another tree.
+    pub(crate) fn apply_sharing(self) -> Result<(Applied, usize), RestoreError> {
         let result = self.carry_out();
         // Modes are put back even when something stopped the rest.
         let modes = self.set_directory_modes();
         result?;
         modes?;
-        Ok(self.applied.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let shared = self.writer.fresh.as_ref().map_or(0, Fresh::shared);
+        Ok((self.applied.into_inner().unwrap_or_else(PoisonError::into_inner), shared))
     }
 
     fn carry_out(&self) -> Result<(), RestoreError> {
@@ -247,13 +255,12 @@ impl Applier<'_> {
             Err(e) => return Err(e),
         };
         for path in paths {
-            let Some((_, name)) = path.split() else { continue };
             let Some(content) = self.prepared.contents.get(*path) else { continue };
             let expected = self
                 .present
                 .entry_at(path.as_bytes())
                 .filter(|entry| entry.kind.is_captured_file());
-            let put = || self.writer.put(&dir, name, content, expected.as_ref());
+            let put = || self.writer.put(&dir, path, content, expected.as_ref());
             let done = self.with_access(parent, put, path)?;
             self.note_done(path, done, |applied| applied.written += 1);
         }

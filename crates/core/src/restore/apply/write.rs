@@ -1,19 +1,23 @@
 //! Changes one name in a directory so that nothing is lost, whoever else is writing there.
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use herma_fs::file::{ask_for_file_mode, read_at};
 use herma_fs::holes::Holes;
 use herma_fs::{Dir, Errno, FileKind, Stat};
 use herma_records::journal::{TempKind, temp_name};
-use herma_store::ObjectId;
 use herma_store::object::{EntryMode, Hasher, Kind, id_of};
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::pack::write::recent::RecentContents;
+use herma_store::{ObjectId, RelPath};
 use herma_worktree::owner::Boundary;
 use herma_worktree::stat_cache::EntryRecord;
 
+use crate::restore::apply::fresh::Fresh;
 use crate::save::read_ahead::{Content, ReadAhead, read_link_target};
 use crate::types::kept::Lack;
 
@@ -59,6 +63,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) recent: &'a RecentContents,
     /// Sync each file, rather than the whole file system at the end?
     pub(crate) sync_each: bool,
+    /// Is all of it written to a directory that was empty and is nobody's yet?
+    pub(crate) fresh: Option<Fresh<'a>>,
 }
 
 impl Writer<'_> {
@@ -66,14 +72,18 @@ impl Writer<'_> {
         temp_name(self.token, kind, self.serial.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Puts content under `name`. `expected` is what the safety checkpoint holds for that name.
+    /// Puts content at `path`, which is in `dir`. `expected` is what the safety checkpoint holds for it.
     pub(crate) fn put(
         &self,
         dir: &Dir,
-        name: &[u8],
+        path: &RelPath,
         content: &Content,
         expected: Option<&EntryRecord>,
     ) -> Result<Done, WriteError> {
+        let Some((parent, name)) = path.split() else { return Ok(Done::Yes) };
+        if let Some(fresh) = &self.fresh {
+            return self.put_fresh(fresh, dir, (&parent, name), content);
+        }
         // What replaces a file is to be its owner's as that was.
         let replaced = expected.and_then(|_| dir.stat(name).ok());
         let (ready, lack) = match self.prepare(dir, content, replaced.as_ref()) {
@@ -94,6 +104,33 @@ impl Writer<'_> {
         }
     }
 
+    /// Makes a file where nobody works yet: it has its name at once.
+    fn put_fresh(
+        &self,
+        fresh: &Fresh<'_>,
+        dir: &Dir,
+        (parent, name): (&RelPath, &[u8]),
+        content: &Content,
+    ) -> Result<Done, WriteError> {
+        fresh.check(dir)?;
+        let made = match content.mode {
+            EntryMode::Symlink => self.make_link(dir, name, content, None),
+            _ => self.make_file(dir, name, content, None, |file| {
+                fresh.share(parent, name, content, file)
+            }),
+        };
+        match made {
+            Ok(Some(Lack::Link)) => Ok(Done::No(Lack::Link)),
+            Ok(lack) => Ok(lack.map_or(Done::Yes, Done::But)),
+            Err(WriteError::Fs(e)) if e.is_too_large() => {
+                dir.remove_if_there(name)?;
+                Ok(Done::No(Lack::Size))
+            }
+            Err(WriteError::Fs(e)) if e.may_be_unfit_name() => self.without_name(dir, e),
+            Err(e) => Err(e),
+        }
+    }
+
     /// Writes the content beside its target. The name it gets says that it is complete.
     fn prepare(
         &self,
@@ -103,8 +140,8 @@ impl Writer<'_> {
     ) -> Result<(String, Option<Lack>), WriteError> {
         let unfinished = self.temp(TempKind::Unfinished);
         let made = match content.mode {
-            EntryMode::Symlink => self.make_link(dir, &unfinished, content, replaced),
-            _ => self.make_file(dir, &unfinished, content, replaced),
+            EntryMode::Symlink => self.make_link(dir, unfinished.as_bytes(), content, replaced),
+            _ => self.make_file(dir, unfinished.as_bytes(), content, replaced, |_| Ok(false)),
         };
         let ready = self.temp(TempKind::Finished);
         let finished = made.and_then(|lack| {
@@ -123,7 +160,7 @@ impl Writer<'_> {
     fn make_link(
         &self,
         dir: &Dir,
-        name: &str,
+        name: &[u8],
         content: &Content,
         replaced: Option<&Stat>,
     ) -> Result<Option<Lack>, WriteError> {
@@ -135,18 +172,43 @@ impl Writer<'_> {
         }
     }
 
+    /// Makes a file, unless `filled` with what is known to be the content.
     fn make_file(
         &self,
         dir: &Dir,
-        name: &str,
+        name: &[u8],
         content: &Content,
         replaced: Option<&Stat>,
+        filled: impl FnOnce(&File) -> io::Result<bool>,
     ) -> Result<Option<Lack>, WriteError> {
         let mut file = dir.create_new(name)?;
         let fail = |source: io::Error| {
-            WriteError::Fs(herma_fs::Error::on("write", &dir.path().join(name), source))
+            let path = dir.path().join(OsStr::from_bytes(name));
+            WriteError::Fs(herma_fs::Error::on("write", &path, source))
         };
-        let mut holes = Holes::new(&mut file);
+        if !filled(&file).map_err(fail)? {
+            self.fill(&mut file, content, &fail)?;
+        }
+        // ORDER: the owner before the mode, of which a change of owner takes away what may make others that owner.
+        let lack = keep_owner(dir, name, replaced)?;
+        // Those bits no checkpoint brings back: they stay as they are, for the same owner.
+        let same_owner = replaced.filter(|_| lack.is_none());
+        let taken_over = same_owner.map_or(0, |replaced| replaced.mode & TAKEN_OVER);
+        let has_mode = ask_for_file_mode(&file, content.bits | taken_over).map_err(fail)?;
+        if self.sync_each {
+            file.sync_all().map_err(fail)?;
+        }
+        Ok(lack.or((!has_mode).then_some(Lack::Mode)))
+    }
+
+    /// Writes the content to an empty file.
+    fn fill(
+        &self,
+        file: &mut File,
+        content: &Content,
+        fail: &dyn Fn(io::Error) -> WriteError,
+    ) -> Result<(), WriteError> {
+        let mut holes = Holes::new(file);
         if let Some(bytes) = self.read_ahead.get(&content.id) {
             holes.write(bytes).map_err(fail)?;
         } else {
@@ -158,17 +220,7 @@ impl Writer<'_> {
                 other => WriteError::Object(other),
             })?;
         }
-        holes.finish().map_err(fail)?;
-        // ORDER: the owner before the mode, of which a change of owner takes away what may make others that owner.
-        let lack = keep_owner(dir, name, replaced)?;
-        // Those bits no checkpoint brings back: they stay as they are, for the same owner.
-        let same_owner = replaced.filter(|_| lack.is_none());
-        let taken_over = same_owner.map_or(0, |replaced| replaced.mode & TAKEN_OVER);
-        let has_mode = ask_for_file_mode(&file, content.bits | taken_over).map_err(fail)?;
-        if self.sync_each {
-            file.sync_all().map_err(fail)?;
-        }
-        Ok(lack.or((!has_mode).then_some(Lack::Mode)))
+        holes.finish().map_err(fail)
     }
 
     /// Gives the prepared file its name, and checks what came back in exchange.
@@ -362,7 +414,7 @@ fn remove_replaced(dir: &Dir, name: &str) -> Result<(), WriteError> {
 }
 
 /// Gives what replaces a file its owner and group.
-fn keep_owner(dir: &Dir, name: &str, replaced: Option<&Stat>) -> Result<Option<Lack>, WriteError> {
+fn keep_owner(dir: &Dir, name: &[u8], replaced: Option<&Stat>) -> Result<Option<Lack>, WriteError> {
     let Some(replaced) = replaced else { return Ok(None) };
     let is_kept = dir.ask_for_owner(name, replaced.uid, replaced.gid)?;
     Ok((!is_kept).then_some(Lack::Owner))
@@ -400,6 +452,7 @@ mod tests {
             read_ahead: &ReadAhead::default(),
             recent: &RecentContents::default(),
             sync_each: false,
+            fresh: None,
         });
     }
 

@@ -10,8 +10,8 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Look",
         &[
-            "list", "show", "diff", "find", "grep", "ls", "cat", "has", "steps", "history", "blame",
-            "report",
+            "list", "show", "diff", "find", "grep", "ls", "cat", "has", "steps", "history",
+            "blame", "report", "open", "bisect",
         ],
     ),
     (
