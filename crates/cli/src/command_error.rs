@@ -345,6 +345,28 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::Rewritten { new: id, .. } => {
             new.with_hint(format!("Use the new id: `herma show {id}`"))
         }
+        Error::NoSteps | Error::StepsForgotten(_) => {
+            new.with_hint("`herma steps` lists the steps of this project.")
+        }
+        Error::Authorship(AuthorshipError::Gone { .. }) => {
+            new.with_hint("`herma history FILE` lists the versions it had.")
+        }
+        Error::Authorship(AuthorshipError::Binary { .. } | AuthorshipError::TooLarge { .. }) => {
+            new.with_hint("`herma history FILE` lists its versions, without their lines.")
+        }
+        Error::Authorship(AuthorshipError::LeftOut { .. }) => new.with_hint(
+            "`herma show` lists what is left out; a line in `.hermaignore` can include it again.",
+        ),
+        Error::Fs(error) if error.is_full() => {
+            new.with_hint("The disk is full: free some space and run the command again.")
+        }
+        _ => explain_exchange(new, error),
+    }
+}
+
+/// The same for what comes from other machines, or goes there.
+fn explain_exchange(new: CommandError, error: &Error) -> CommandError {
+    match error {
         Error::NoSuchLine { is_unfinished: true, .. } => new
             .with_hint("Import its file again, or remove it: `herma import --remove NAME`."),
         Error::NoSuchLine { .. } => {
@@ -366,21 +388,6 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
             new.with_hint("Install the newest herma and try again.")
         }
         Error::Import { .. } => new.with_hint("Export it again, or copy the file again."),
-        Error::NoSteps | Error::StepsForgotten(_) => {
-            new.with_hint("`herma steps` lists the steps of this project.")
-        }
-        Error::Authorship(AuthorshipError::Gone { .. }) => {
-            new.with_hint("`herma history FILE` lists the versions it had.")
-        }
-        Error::Authorship(AuthorshipError::Binary { .. } | AuthorshipError::TooLarge { .. }) => {
-            new.with_hint("`herma history FILE` lists its versions, without their lines.")
-        }
-        Error::Authorship(AuthorshipError::LeftOut { .. }) => new.with_hint(
-            "`herma show` lists what is left out; a line in `.hermaignore` can include it again.",
-        ),
-        Error::Fs(error) if error.is_full() => {
-            new.with_hint("The disk is full: free some space and run the command again.")
-        }
         _ => new,
     }
 }

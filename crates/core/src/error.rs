@@ -437,6 +437,7 @@ impl Error {
             | Self::BadExportName { .. }
             | Self::FileThere { .. }
             | Self::Import { .. }
+            | Self::Copy(_)
             | Self::PurgeOfAll => ErrorKind::Usage,
             Self::RefsLost { .. } => ErrorKind::Damaged,
             Self::Store(e) | Self::Scan(ScanError::Store(e)) => store_kind(e),
@@ -449,7 +450,6 @@ impl Error {
                 ErrorKind::Damaged
             }
             Self::Restore(e) => e.kind(),
-            Self::Copy(_) => ErrorKind::Usage,
             _ => ErrorKind::Failed,
         }
     }

@@ -119,16 +119,16 @@ impl Contents {
         match kind {
             HEAD => self.head = serde_json::from_slice(bytes).map_err(|_| bad("its head"))?,
             ROWS => {
-                self.rows = serde_json::from_slice(bytes).map_err(|_| bad("its list of rows"))?
+                self.rows = serde_json::from_slice(bytes).map_err(|_| bad("its list of rows"))?;
             }
             CUTS => {
-                if bytes.len() % 20 != 0 {
+                if !bytes.len().is_multiple_of(20) {
                     return Err(bad("its list of cuts"));
                 }
                 self.cuts = bytes.chunks_exact(20).filter_map(ObjectId::from_slice).collect();
             }
             ORDER => {
-                self.order = Some(Order::parse(bytes).ok_or_else(|| bad("the order of its rows"))?)
+                self.order = Some(Order::parse(bytes).ok_or_else(|| bad("the order of its rows"))?);
             }
             STEP => {
                 if self.steps.len() >= MAX_STEPS {

@@ -33,7 +33,7 @@ impl Made {
     /// Adds an object.
     pub(crate) fn object(&mut self, kind: Kind, data: &[u8]) -> ObjectId {
         self.objects.push((kind, data.to_vec()));
-        id_of(kind, data).unwrap()
+        id_of(kind, data).expect("no collision")
     }
 
     /// Adds rows, each with its tree and its parent, and says so in the records.
@@ -88,8 +88,8 @@ impl Made {
 pub(crate) fn entry(kind: Kind, size: u64, data: &[u8]) -> Vec<u8> {
     let mut bytes = crate::pack::entry_head(kind, size);
     let mut packed = ZlibEncoder::new(&mut bytes, Compression::default());
-    packed.write_all(data).unwrap();
-    packed.finish().unwrap();
+    packed.write_all(data).expect("into memory");
+    packed.finish().expect("into memory");
     bytes
 }
 

@@ -1,5 +1,11 @@
 //! `herma bisect`: which change broke something, found in a copy.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test does what a person does to files"
+)]
+
 use std::fmt::Write;
 
 use super::{json, test_env};

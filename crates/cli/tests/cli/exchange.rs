@@ -1,5 +1,11 @@
 //! `herma export` and `herma import`: between two homes, and with files somebody crafted.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test does what a person does to files"
+)]
+
 use std::fs;
 use std::path::PathBuf;
 

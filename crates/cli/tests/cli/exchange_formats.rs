@@ -1,5 +1,11 @@
 //! `herma export --format` and `herma report`: what other programs read, with git as the judge.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test does what a person does to files"
+)]
+
 use std::fs;
 
 use herma_testkit::{Bounded, TestEnv, WorkDir, git};

@@ -1,5 +1,11 @@
 //! `herma open`: a directory with an old state, while the present stays as it is.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test does what a person does to files"
+)]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};

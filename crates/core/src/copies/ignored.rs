@@ -127,11 +127,11 @@ impl Copying<'_> {
 
 fn copy_file(from: &Dir, to: &Dir, name: &[u8]) -> io::Result<()> {
     let mut source = from.open_file_raw(name)?;
-    let mut made = to.create_new(name).map_err(io::Error::other)?;
-    if share_blocks(&made, &source).is_err() {
-        io::copy(&mut source, &mut made)?;
+    let mut copy = to.create_new(name).map_err(io::Error::other)?;
+    if share_blocks(&copy, &source).is_err() {
+        io::copy(&mut source, &mut copy)?;
     }
     let mode = stat_file(&source)?.mode;
-    ask_for_file_mode(&made, mode & KEPT_BITS)?;
-    made.set_modified(source.metadata()?.modified()?)
+    ask_for_file_mode(&copy, mode & KEPT_BITS)?;
+    copy.set_modified(source.metadata()?.modified()?)
 }

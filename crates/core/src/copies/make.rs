@@ -81,7 +81,7 @@ impl Operation<'_> {
                     let path = base.join(format!("{name}-{number}{suffix}"));
                     match begin(&self.place_of_copy(&path)?) {
                         Err(Error::Copy(CopyError::Taken { .. })) => {}
-                        begun => return begun,
+                        record => return record,
                     }
                 }
                 Err(CopyError::Taken { path: base }.into())

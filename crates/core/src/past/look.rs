@@ -62,7 +62,7 @@ impl Operation<'_> {
     fn past_entry(&self, path: RelPath, mode: EntryMode, id: ObjectId) -> PastEntry {
         let has_size = !matches!(mode, EntryMode::Directory | EntryMode::Nested);
         let header = has_size.then(|| self.store.objects.read_header(&id));
-        let size = header.and_then(|header| header.ok()).map(|(_, size)| size);
+        let size = header.and_then(std::result::Result::ok).map(|(_, size)| size);
         PastEntry { path, mode, id, size }
     }
 

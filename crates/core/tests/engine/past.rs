@@ -181,8 +181,12 @@ fn compare(seed: u64) {
             .iter()
             .map(|one| {
                 let stay = &one.stay;
-                let there = project.root.join(stay.path.to_string()).symlink_metadata().is_ok();
-                assert!(one.is_there == there || stay.path.to_string().contains('\\'));
+                let path = project.root.join(stay.path.to_string());
+                let there = path.symlink_metadata().is_ok();
+                // What is behind a link is not in the project, and odd names are printed another way.
+                let behind_link = path.ancestors().skip(1).any(std::path::Path::is_symlink);
+                let is_plain = !behind_link && !stay.path.to_string().contains('\\');
+                assert!(one.is_there == there || !is_plain);
                 (stay.path.as_bytes().to_vec(), (stay.came.number, stay.last, one.is_directory))
             })
             .collect();
@@ -270,7 +274,8 @@ fn what_was_purged_is_not_found() {
 #[test]
 fn a_damaged_pack_costs_what_is_in_it_and_is_named() {
     let project = project();
-    let text: String = (0..200).map(|number| format!("word {number}\n")).collect();
+    let words: Vec<String> = (0..200).map(|number| format!("word {number}\n")).collect();
+    let text = words.concat();
     let mut known = BTreeSet::new();
     let mut packs = Vec::new();
     for state in 0..3 {

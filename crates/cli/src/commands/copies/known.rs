@@ -34,7 +34,7 @@ pub(crate) fn list_copies(env: &CommandEnv) -> Result<Outcome> {
 
 fn row(env: &CommandEnv, copy: &KnownCopy) -> [String; 3] {
     let of = copy.record.of();
-    let name = of.file_name().map(Path::new).unwrap_or(&of);
+    let name = of.file_name().map_or(&*of, Path::new);
     let what = format!("{} of {}", copy.record.number, shown(name));
     let state = match copy.state {
         CopyState::There => "",

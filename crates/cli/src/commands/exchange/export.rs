@@ -99,9 +99,10 @@ pub(crate) fn cmd_export(env: &CommandEnv, args: &ExportArgs) -> Result<Outcome>
     if args.format == Format::Herma {
         return to_herma(env, &project, (rows, args.all), (file, &path));
     }
-    let checkpoints = match args.all {
-        true => project.timeline()?.into_iter().rev().collect(),
-        false => chosen(env, &project, rows).with_state("Nothing was written.")?,
+    let checkpoints = if args.all {
+        project.timeline()?.into_iter().rev().collect()
+    } else {
+        chosen(env, &project, rows).with_state("Nothing was written.")?
     };
     let bytes = write_new(&path, &mut |out| match (args.format, &checkpoints[..]) {
         (Format::Patch, checkpoints) => series::write(&project, checkpoints, out).map(drop),
@@ -137,9 +138,10 @@ fn to_herma(
     (rows, all): (&[String], bool),
     (file, path): (&str, &PathBuf),
 ) -> Result<Outcome> {
-    let numbers: Option<BTreeSet<u64>> = match all {
-        true => None,
-        false => Some(chosen(env, project, rows)?.iter().map(|one| one.number).collect()),
+    let numbers: Option<BTreeSet<u64>> = if all {
+        None
+    } else {
+        Some(chosen(env, project, rows)?.iter().map(|one| one.number).collect())
     };
     let exported = env.ui.during(|progress| project.export(numbers.as_ref(), path, progress));
     let exported = exported.map_err(CommandError::from).with_state("Nothing was written.")?;

@@ -130,7 +130,7 @@ fn changes_in_words(changes: &RowChanges) -> String {
 /// What was asked for, or what else it is.
 fn title(row: &Row) -> String {
     let prompt = row.calls.iter().find_map(|call| call.step.start.prompt.as_ref());
-    let reason = row.checkpoint.as_ref().map(|checkpoint| checkpoint.subject());
+    let reason = row.checkpoint.as_ref().map(herma_core::Checkpoint::subject);
     match (row.kind, prompt, reason) {
         (_, Some(prompt), _) => code(prompt.as_bytes()),
         (RowKind::Hand, ..) => "Edited by hand".to_owned(),

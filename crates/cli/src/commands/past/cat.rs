@@ -42,9 +42,8 @@ pub(crate) fn cmd_cat(env: &CommandEnv, args: &CatArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let mut files = Vec::new();
     for place in &args.places {
-        let place = match Place::read(env, &project, place, args.at.as_ref())? {
-            Some(place) => place,
-            None => return Err(no_path(&place.to_string_lossy())),
+        let Some(place) = Place::read(env, &project, place, args.at.as_ref())? else {
+            return Err(no_path(&place.to_string_lossy()));
         };
         let (entry, _) = place.look(&project)?;
         match entry.mode {

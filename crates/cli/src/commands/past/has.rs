@@ -83,17 +83,17 @@ fn id_of_file(path: &Path) -> Result<ObjectId> {
     if !about.is_file() {
         return Err(refused(&"is no file"));
     }
-    let mut hasher = Hasher::new(Kind::Blob, about.len());
+    let mut id = Hasher::new(Kind::Blob, about.len());
     let mut buffer = vec![0; 64 << 10];
     let mut length = 0;
     loop {
         let piece = match file.read(&mut buffer)? {
             0 => break,
-            read => &buffer[..read],
+            count => &buffer[..count],
         };
         length += piece.len() as u64;
-        hasher.update(piece);
+        id.update(piece);
     }
-    let id = hasher.finish().filter(|_| length == about.len());
+    let id = id.finish().filter(|_| length == about.len());
     id.ok_or_else(|| refused(&"changed while it was read"))
 }

@@ -49,29 +49,21 @@ impl Place {
 
     /// What is there, and in it; an error if nothing is.
     pub(crate) fn look(&self, project: &Project) -> Result<(PastEntry, Vec<PastEntry>)> {
-        match project.look_at(&self.checkpoint, &self.path)? {
-            Some(found) => Ok(found),
-            None => Err(self.nothing_there(project)),
-        }
+        let found = project.look_at(&self.checkpoint, &self.path)?;
+        found.ok_or_else(|| self.nothing_there(project))
     }
 
     fn nothing_there(&self, project: &Project) -> CommandError {
         let (named, number) = (here::path(&self.path), self.checkpoint.number);
         let error =
             CommandError::new(Kind::NoStore, format!("{named} is not in checkpoint {number}"));
-        match project.newest_with(&self.path) {
-            Ok(Some(newest)) => {
-                let place = Self { checkpoint: newest, path: self.path.clone() };
-                error.with_hint(format!("The newest that has it: {}", place.typed()))
-            }
-            _ => {
-                let name = self.path.split().map_or(&b""[..], |(_, name)| name).to_vec();
-                error.with_hint(format!(
-                    "`herma find {}` looks for the name at all times.",
-                    quote(&escape(&name))
-                ))
-            }
+        if let Ok(Some(checkpoint)) = project.newest_with(&self.path) {
+            let place = Self { checkpoint, path: self.path.clone() };
+            return error.with_hint(format!("The newest that has it: {}", place.typed()));
         }
+        let name = self.path.split().map_or(&b""[..], |(_, name)| name).to_vec();
+        let name = quote(&escape(&name));
+        error.with_hint(format!("`herma find {name}` looks for the name at all times."))
     }
 }
 

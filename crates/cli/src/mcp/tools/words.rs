@@ -36,7 +36,7 @@ pub(in crate::mcp) fn found_names(answer: &Value) -> String {
     let one = |one: &Value| {
         let mut text = format!("{} ({}), {}", said(&one["path"]), said(&one["kind"]), lived(one));
         if let Some(back) = one["back"].as_str() {
-            text.push_str(&format!("; `{back}` brings it back"));
+            text = format!("{text}; `{back}` brings it back");
         }
         text
     };

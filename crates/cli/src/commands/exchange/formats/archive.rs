@@ -35,7 +35,8 @@ fn append(
 ) -> Result<()> {
     let mut header = Header::new_gnu();
     header.set_mtime(time);
-    (header.set_uid(0), header.set_gid(0));
+    header.set_uid(0);
+    header.set_gid(0);
     header.set_size(0);
     let path = Path::new(OsStr::from_bytes(path.as_bytes()));
     match *entry {

@@ -156,14 +156,14 @@ pub(crate) fn commit(
         Some(onto) => keep_left_out(&git, project, checkpoint, (onto, &prefix))?,
         None => 0,
     };
-    let tree = text(git.line(&["write-tree"])?);
+    let tree = text(&git.line(&["write-tree"])?);
     let mut arguments = vec!["commit-tree", &tree, "-F", "-"];
     if let Some(onto) = &onto {
         arguments.extend(["-p", onto]);
     }
     arguments.push(if wanted.sign { "-S" } else { "--no-gpg-sign" });
     let id = git.run(&words(&arguments), &wanted.message)?;
-    let id = text(id).trim().to_owned();
+    let id = text(&id).trim().to_owned();
     let why = "herma export";
     let none = "0".repeat(id.len());
     // ORDER: all of it is there before the branch names it, and only if nobody else made one meanwhile.
@@ -177,7 +177,7 @@ fn base(git: &Git, onto: Option<&str>) -> Result<Option<String>> {
     let answer =
         git.ask(&words(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named]), b"")?;
     match (answer.success, onto) {
-        (true, _) => Ok(Some(text(answer.stdout).trim().to_owned())),
+        (true, _) => Ok(Some(text(&answer.stdout).trim().to_owned())),
         (false, None) => Ok(None),
         (false, Some(onto)) => {
             let onto = escape(onto.as_bytes());
@@ -229,6 +229,6 @@ fn keep_left_out(
     Ok(kept)
 }
 
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8_lossy(&bytes).into_owned()
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
