@@ -14,7 +14,7 @@ const LIMITS: [(&str, usize); 4] = [
 ];
 /// All of them but the list of changes. The house was rebuilt within 25,000; looking into the past and history for other machines
 /// came after.
-const MAX_WORDS: usize = 25_900;
+const MAX_WORDS: usize = 26_000;
 
 /// What is too long, of the documents below `root`.
 pub fn exceeded(root: &Path) -> Result<Vec<String>> {
@@ -65,7 +65,7 @@ mod tests {
         let of = |readme, guide| {
             too_long(&[("README.md".into(), readme), ("docs/GUIDE.md".into(), guide)]).len()
         };
-        assert_eq!((of(900, 25_000), of(901, 1_000), of(900, 25_001)), (0, 1, 1));
+        assert_eq!((of(900, 25_100), of(901, 1_000), of(900, 25_101)), (0, 1, 1));
     }
 
     #[test]

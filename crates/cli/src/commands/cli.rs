@@ -56,9 +56,13 @@ pub(crate) enum Command {
     /// the one before it. With files: what the last prompt that changed them did to them. With numbers, an agent, a
     /// session, a turn or a time: what these steps did. Later steps and hand edits stay. Where no steps are known,
     /// undoes what changed since the last checkpoint. The current state is saved first; `herma redo` goes forward
-    /// again.
+    /// again. In a directory of the project, too, all of the project is meant: `herma undo .` is about what is below.
     Undo(going_back::undo::UndoArgs),
     /// Redo what `herma undo` undid
+    ///
+    /// Redoes what the last bare `herma undo` undid, however many prompts that were; the next time what the one before it
+    /// undid. Your edits since then stay. When an agent has worked since, or something was restored, there is nothing to
+    /// redo.
     Redo(going_back::undo::RedoArgs),
     Open(copies::open::OpenArgs),
     Bisect(copies::bisect::BisectArgs),
@@ -71,6 +75,8 @@ pub(crate) enum Command {
     Name(mark::NameArgs),
     Unname(mark::UnnameArgs),
     /// Keep a checkpoint whatever cleaning does
+    ///
+    /// Checkpoint 13 is the state after change 13. A name (`herma name 13 NAME`) keeps it as well.
     Pin(mark::PinArgs),
     /// Let cleaning remove a checkpoint again
     Unpin(mark::PinArgs),

@@ -14,6 +14,8 @@ use crate::terminal::{quote, shown};
 const NAMED: usize = 3;
 
 /// Give a checkpoint a name, so that it is never cleaned up
+///
+/// Checkpoint 13 is the state after change 13.
 #[derive(Args, Debug)]
 pub(crate) struct NameArgs {
     /// The checkpoint
