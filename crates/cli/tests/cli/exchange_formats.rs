@@ -147,7 +147,7 @@ fn a_commit_needs_neither_a_branch_nor_a_commit_before_it_but_a_repository() {
     for (args, words) in [
         (vec!["--branch", "../x"], "cannot be the name of a branch"),
         (vec!["--branch", "ok", "--onto", "no-such"], "there is no commit `no-such`"),
-        (vec!["--branch", "ok", "--onto", "--output=x"], "there is no commit"),
+        (vec!["--branch", "ok", "--onto=--output=x"], "there is no commit"),
     ] {
         let line: Vec<&str> =
             ["export", &number, "--format=commit"].into_iter().chain(args).collect();
