@@ -258,9 +258,9 @@ fn a_repair_throws_nothing_away() {
 fn a_repair_leaves_a_store_alone_that_it_does_not_understand() {
     let p = scene();
     let format = p.store().join("herma/format");
-    std::fs::write(&format, "herma-store 3\n").unwrap();
+    std::fs::write(&format, "herma-store 4\n").unwrap();
     assert!(p.engine.repair(&NoProgress).is_err());
-    assert_eq!(std::fs::read_to_string(&format).unwrap(), "herma-store 3\n");
+    assert_eq!(std::fs::read_to_string(&format).unwrap(), "herma-store 4\n");
     std::fs::write(&format, "herma-store 1\n").unwrap();
     let config = p.store().join("config");
     let mut text = std::fs::read_to_string(&config).unwrap();

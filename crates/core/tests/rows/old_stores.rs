@@ -136,7 +136,7 @@ fn steps_of_before_get_numbers_once_and_nothing_else_moves() {
 #[test]
 fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     let p = unpacked(FORMATS[0]);
-    std::fs::write(p.store().join("herma/format"), "herma-store 3\n").unwrap();
+    std::fs::write(p.store().join("herma/format"), "herma-store 4\n").unwrap();
     p.write("a.txt", "one\n");
     let before = everything(&p.home());
     let options = VerifyOptions { read_data: true, project: None };
@@ -153,9 +153,9 @@ fn a_store_of_a_later_format_is_refused_by_its_number_and_not_touched() {
     ];
     for (what, answer) in answers {
         let answer = answer.unwrap_or_else(|| panic!("{what} is not refused"));
-        let is_refusal = matches!(&answer, Error::Store(StoreError::NewerFormat { known: 2, .. }));
+        let is_refusal = matches!(&answer, Error::Store(StoreError::NewerFormat { known: 3, .. }));
         assert!(is_refusal, "{what}: {answer:?}");
-        assert!(answer.to_string().contains("herma-store 3"), "{what}: {answer}");
+        assert!(answer.to_string().contains("herma-store 4"), "{what}: {answer}");
     }
     assert_eq!(everything(&p.home()), before, "nothing is touched");
 }

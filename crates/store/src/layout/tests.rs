@@ -246,10 +246,10 @@ fn formats_that_are_newer_or_not_understood_are_refused() {
             assert!(is_named, "{format:?}: {refused:?}");
         }
     }
-    for format in ["herma-store 3\n", "herma-store 99999999999"] {
+    for format in ["herma-store 4\n", "herma-store 99999999999"] {
         std::fs::write(fresh.store().join("herma/format"), format).unwrap();
         let refused = create_or_open(&base, STAMP);
-        assert!(matches!(refused, Err(StoreError::NewerFormat { known: 2, .. })), "{refused:?}");
+        assert!(matches!(refused, Err(StoreError::NewerFormat { known: 3, .. })), "{refused:?}");
         assert!(matches!(open(&base), Err(StoreError::NewerFormat { .. })), "{format:?}");
     }
 }
