@@ -96,7 +96,7 @@ pub fn slash(text: &str) {
 }
 
 fn check(event: &Event) {
-    let ids = [&event.session, &event.parent_session, &event.sub_agent, &event.turn];
+    let ids = [&event.session, &event.sub_agent, &event.turn];
     assert!(ids.into_iter().flatten().all(|id| id.len() <= MAX_ID_BYTES));
     assert!(event.prompt.as_ref().is_none_or(|prompt| prompt.len() <= MAX_PROMPT_BYTES));
     assert!(event.roots.iter().all(|root| root.is_absolute()));

@@ -3,7 +3,8 @@
 use herma_agents::Agent;
 
 use crate::{
-    agents, core, exchange, program, record_doors, records, sessions, shell, store, store_doors, texts,
+    agents, core, exchange, program, record_doors, records, sessions, shell, store, store_doors,
+    texts,
 };
 
 /// What one input is given to.

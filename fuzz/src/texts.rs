@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use herma_worktree::rules::{ExcludeSettings, NothingTracked, Rules, Scope, Verdict};
 use herma_diff::lines;
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::origins::line_origins;
 use herma_diff::merge::{Labels, Merge, Resolution, merge as merge_texts};
 use herma_sessions::resume::{Record, Update, Value, inject, moment, yaml};
+use herma_worktree::rules::{ExcludeSettings, NothingTracked, Rules, Scope, Verdict};
 use jiff::tz::TimeZone;
 
 /// Ignore files and paths: a comment changes no verdict, and a file named to be taken in is taken in.
