@@ -470,6 +470,9 @@ fn tell_doubts(ui: &Ui, plan: &UndoPlan) {
             }
         };
         ui.status(format_args!("Step {step} {sentence}."));
+        if *doubt == Doubt::Unclear {
+            ui.hint(format_args!("`herma show {step}` shows all that counts as its own."));
+        }
     }
 }
 
