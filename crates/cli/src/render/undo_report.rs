@@ -430,7 +430,7 @@ fn name_files(ui: &Ui, plan: &UndoPlan) {
     let mut named: BTreeSet<&RelPath> =
         explained.chain(reversed.kept.iter().map(|(path, _)| path)).collect();
     for (title, paths) in [
-        ("Merged with your edits:", those(&plan.by_hand, is_written)),
+        ("Your edits stay in:", those(&plan.by_hand, is_written)),
         ("Merged with later changes of other steps:", those(&plan.by_others, is_merged)),
         ("Left alone, edited by hand since:", those(&plan.by_hand, stays)),
         ("Left alone, changed by other steps:", those(&plan.by_others, stays)),

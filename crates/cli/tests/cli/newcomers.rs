@@ -129,7 +129,7 @@ fn an_undo_names_each_file_once_as_what_became_of_it() {
         let arguments: &[&str] = if dry { &["undo", "--dry-run"] } else { &["undo"] };
         let output = project.run(arguments).code(3);
         let said = output.error_text();
-        assert!(said.contains("Merged with your edits:\n  README.md\n"), "{output}");
+        assert!(said.contains("Your edits stay in:\n  README.md\n"), "{output}");
         assert!(said.contains("Warning: 1 conflict left as it is:\n  b.txt: "), "{output}");
         assert!(!said.contains("Kept") && !said.contains("Left alone"), "{output}");
         assert_eq!(said.matches("README.md").count(), 1, "{output}");

@@ -65,7 +65,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
      line 5
      line 6
     ------- stderr -------
-    Merged with your edits:
+    Your edits stay in:
       code.txt
     Undoing step 2 would change 1 path. Nothing was changed.
     ");
@@ -73,7 +73,7 @@ fn one_step_goes_and_later_ones_and_hand_edits_stay() {
     insta::assert_snapshot!(project.run(["undo", "2"]).success(), @"
     write  code.txt
     ------- stderr -------
-    Merged with your edits:
+    Your edits stay in:
       code.txt
     Undid step 2: 1 file written, 0 deleted.
     `herma undo` brings it back.
@@ -147,7 +147,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     @@ -1 +0,0 @@
     -made
     ------- stderr -------
-    Merged with your edits:
+    Your edits stay in:
       code.txt
     Restoring checkpoint 1 would change 2 paths. Nothing was changed.
     ");
@@ -155,7 +155,7 @@ fn a_restore_keeps_what_was_edited_by_hand_unless_all_is_said() {
     write  code.txt
     remove made.txt
     ------- stderr -------
-    Merged with your edits:
+    Your edits stay in:
       code.txt
     Restored checkpoint 1: 1 file written, 1 deleted.
     `herma undo` brings it back.
