@@ -26,7 +26,7 @@ impl Engine {
         let Some(store) = self.open_for_reading()? else { return Ok(Vec::new()) };
         let Some(herma) = store.dirs.herma() else { return Ok(Vec::new()) };
         let mut all = CopyRecord::all(&herma.dir)?;
-        all.sort_by_key(|record| (record.made, record.attempt.map(|one| one.index), record.path()));
+        all.sort_by_key(|record| (record.made, record.path()));
         let known = |record: CopyRecord| {
             let state = state_of(&record)?;
             Ok(KnownCopy { record, state })

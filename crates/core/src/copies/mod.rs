@@ -16,7 +16,7 @@ pub(crate) mod visit;
 use std::path::PathBuf;
 
 use herma_records::checkpoint::Checkpoint;
-pub use herma_records::copy::{Attempt, CopyRecord};
+pub use herma_records::copy::CopyRecord;
 use herma_store::RelPath;
 
 use crate::engine::Project;
@@ -31,8 +31,6 @@ pub struct OpenCopy {
     pub at: CopyPlace,
     /// What checkpoints leave out and the present has: it is copied as it is now.
     pub with_ignored: Vec<RelPath>,
-    /// Which of several it is.
-    pub attempt: Option<Attempt>,
 }
 
 /// Where a copy is made.

@@ -85,7 +85,7 @@ pub(crate) fn open(
     with_ignored: &[PathBuf],
 ) -> Result<OpenedCopy> {
     let with_ignored = env.project_paths(project, with_ignored)?;
-    let asked = OpenCopy { target, at, with_ignored, attempt: None };
+    let asked = OpenCopy { target, at, with_ignored };
     let opened = env.ui.during(|progress| project.open_copy(&asked, progress));
     opened.map_err(|error| CommandError::from(error).with_state("Nothing was opened."))
 }
