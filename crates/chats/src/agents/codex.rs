@@ -24,6 +24,7 @@ pub(super) static FORM: Form = Form {
     keep,
     rename,
     name: |name, old, new| name.replace(old, new),
+    directories: None,
     resume: &["codex", "resume", "ID"],
     ends: None,
 };
