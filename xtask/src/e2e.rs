@@ -42,7 +42,7 @@ use stage::Setting;
 use crate::{Result, workspace};
 
 /// Longer than any agent takes for a scene.
-const LIMIT: Duration = Duration::from_secs(3 * 60);
+const LIMIT: Duration = Duration::from_secs(6 * 60);
 
 /// What every change is tried with: each is one archive, installed within seconds, and the two differ in how hooks get
 /// there, one by an entry in the user's settings, one by a file of its own.

@@ -465,6 +465,35 @@ fn a_record_of_copilot_that_is_not_known_is_refused_by_name() {
 }
 
 #[test]
+fn a_call_of_codex_was_stopped_if_it_was_aborted_with_its_turn() {
+    let line =
+        |kind: &str, payload: Value| json!({"type": kind, "payload": payload}).to_string() + "\n";
+    let event = |kind: &str| {
+        line("event_msg", json!({"type": kind, "turn_id": "t", "reason": "interrupted"}))
+    };
+    let result = |id: &str, output: Value| {
+        let payload = json!({"type": "function_call_output", "call_id": id, "output": output});
+        line("response_item", payload)
+    };
+    let aborted = || result("c", json!("Wall time: 1.6 seconds\naborted by user"));
+    let end = |text: String| {
+        let home = Home::with(CODEX, text.as_bytes());
+        let call = Call { id: "c", ..CODEX.called() };
+        end_of("codex", Places { home: home.place.path(), variables: &[] }, call)
+    };
+    assert_eq!(end(aborted() + &event("turn_aborted")), Some(CallEnd::Stopped));
+    for answered in [
+        aborted(),
+        aborted() + &event("task_complete") + &event("task_started") + &event("turn_aborted"),
+        result("c", json!("aborted by user\nor not")) + &event("turn_aborted"),
+        result("c", json!([{"text": "aborted by user"}])) + &event("turn_aborted"),
+    ] {
+        assert_eq!(end(answered.clone()), Some(CallEnd::Answered), "{answered}");
+    }
+    assert_eq!(end(result("d", json!("aborted by user")) + &event("turn_aborted")), None);
+}
+
+#[test]
 fn a_call_of_copilot_was_refused_if_permission_was_asked_for_and_not_given() {
     let line = |kind: &str, second: u32, data: Value| {
         let time = format!("2026-11-19T23:52:{second:02}.625Z");
@@ -724,11 +753,7 @@ fn a_record_tells_how_a_call_ended_only_in_a_result_that_is_known() {
     assert_eq!(told(&denied.replace("\"user\"", "\"assistant\"")), None);
     let two = json!([{"type": "tool_result", "tool_use_id": "c-1"}, {"type": "text"}]);
     assert_eq!(told(&line("user", &two, &json!({"toolDenialKind": "permission-rule"}))), None);
-    assert!(
-        ["codex", "gemini", "qwen", "opencode", "goose", "nobody"]
-            .iter()
-            .all(|word| !tells_ends(word))
-    );
+    assert!(["gemini", "qwen", "opencode", "goose", "nobody"].iter().all(|word| !tells_ends(word)));
 }
 
 #[test]

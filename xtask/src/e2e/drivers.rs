@@ -53,6 +53,12 @@ pub trait Driver: Sync {
         None
     }
 
+    /// Goes on with the conversation that was last, with a command of its own that Herma has made known to it; `None` if it takes what
+    /// is typed as a prompt.
+    fn go_on_with_command(&self, _: &Sandbox, _model: &str, _command: &str) -> Option<Command> {
+        None
+    }
+
     /// Goes on with a session, without a terminal; `None` if nobody has said how.
     fn resume(&self, _: &Sandbox, _model: &str, _session: &str) -> Option<Command> {
         None
@@ -77,6 +83,8 @@ pub struct Dialog {
     /// What is typed to refuse it, and what is shown then.
     pub refuse: &'static str,
     pub refused: &'static str,
+    /// What is typed to stop a command that runs, and is answered by the same words, if that was tried.
+    pub stop: Option<&'static str>,
 }
 
 /// All of them, in the order of reports.

@@ -31,7 +31,8 @@ impl Driver for Copilot {
         with_model(&mut command, model);
         command.args(["-i", prompt, "--allow-tool", "write"]);
         let (allow, refuse, refused) = ("1", "\u{1b}", "cancelled");
-        Ok(Some(Dialog { command, question: "run this command?", allow, refuse, refused }))
+        let question = "run this command?";
+        Ok(Some(Dialog { command, question, allow, refuse, refused, stop: None }))
     }
 
     fn go_on(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Option<Command> {
