@@ -48,6 +48,11 @@ pub trait Driver: Sync {
         Ok(None)
     }
 
+    /// Starts it for an editor, speaking the Agent Client Protocol; `None` if nobody has said how.
+    fn for_editor(&self, _: &Sandbox, _model: &str) -> Option<Command> {
+        None
+    }
+
     /// Goes on with the conversation that was last, with another prompt; `None` if that was never tried.
     fn go_on(&self, _sandbox: &Sandbox, _model: &str, _prompt: &str) -> Option<Command> {
         None

@@ -60,6 +60,11 @@ impl Talk<'_> {
         self.stage.driver.dialog(&self.stage.sandbox, &self.model.url(), prompt)
     }
 
+    /// The agent, for an editor to start it, if it is known how.
+    pub fn for_editor(&self) -> Option<Command> {
+        self.stage.driver.for_editor(&self.stage.sandbox, &self.model.url())
+    }
+
     fn go_on(&mut self, prompt: &str) -> Result<Running> {
         let (driver, sandbox, model) = (self.stage.driver, &self.stage.sandbox, &self.model.url());
         let command = prompt.strip_prefix('/');

@@ -105,9 +105,10 @@ impl HookCommand {
             (_, Form::AroundTheCall) => format!("{{ {call}; }} >/dev/null 2>&1 || :"),
             (_, Form::AtTheCall) => format!("{call} >/dev/null 2>&1 || :"),
         };
-        let is_there = match self.binary.starts_with('/') {
-            true => format!("[ -x {binary} ]"),
-            false => format!("command -v {binary} >/dev/null"),
+        let is_there = if self.binary.starts_with('/') {
+            format!("[ -x {binary} ]")
+        } else {
+            format!("command -v {binary} >/dev/null")
         };
         let line = format!("{is_there} || exit 0; {guarded}");
         match agent.runs() {

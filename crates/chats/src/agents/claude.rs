@@ -209,8 +209,8 @@ const TELLS_ENDS: [u32; 3] = [2, 1, 325];
 /// A result says why a call did not run. Of one that was refused in a dialog and one that was stopped while it ran it says the same; but
 /// the mark that follows it names the message that was stopped, if the model's messages have ids as it knows them.
 fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: Call<'_>) -> Option<CallEnd> {
-    let call = call.id;
     const MARK: &str = "[Request interrupted by user";
+    let call = call.id;
     let (mut stopped, mut is_rejected) = (None, false);
     for line in lines {
         let text = std::str::from_utf8(line).unwrap_or_default();

@@ -236,8 +236,8 @@ struct Output<'l> {
     #[serde(rename = "type")]
     kind: Option<String>,
     call_id: Option<String>,
-    #[serde(borrow)]
-    output: Option<&'l RawValue>,
+    #[serde(borrow, rename = "output")]
+    said: Option<&'l RawValue>,
 }
 
 /// Of a command that somebody refused and of one that was stopped while it ran the record says the same: that it was aborted,
@@ -255,8 +255,8 @@ fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: Call<'_>) -> Option<Call
                 if payload.call_id.as_deref() != Some(call.id) {
                     continue;
                 }
-                let output = payload.output.map_or("", RawValue::get);
-                let is_stopped = is_aborted && output.ends_with("aborted by user\"");
+                let said = payload.said.map_or("", RawValue::get);
+                let is_stopped = is_aborted && said.ends_with("aborted by user\"");
                 return Some(if is_stopped { CallEnd::Stopped } else { CallEnd::Answered });
             }
             _ => {}

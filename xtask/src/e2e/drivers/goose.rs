@@ -38,6 +38,12 @@ impl Driver for Goose {
         command
     }
 
+    fn for_editor(&self, sandbox: &Sandbox, model: &str) -> Option<Command> {
+        let mut command = goose(sandbox, model);
+        command.arg("acp");
+        Some(command)
+    }
+
     fn resume(&self, sandbox: &Sandbox, model: &str, session: &str) -> Option<Command> {
         let mut command = goose(sandbox, model);
         command.args(["run", "--resume", "--session-id", session, "-t", "go on"]);
