@@ -178,6 +178,14 @@ pub enum Error {
         /// The sessions.
         sessions: Vec<String>,
     },
+    /// Several sessions begin like this.
+    #[error("{} sessions begin with `{begins}`", .sessions.len())]
+    SessionUnclear {
+        /// What was named.
+        begins: String,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
     /// The step has ended already.
     #[error("step {0} has ended already")]
     StepIsOver(StepId),
@@ -425,6 +433,7 @@ impl Error {
             | Self::NothingThatOld { .. } => ErrorKind::NothingThere,
             Self::TwoReadings { .. }
             | Self::TurnOfSeveral { .. }
+            | Self::SessionUnclear { .. }
             | Self::BadSpec(_)
             | Self::BadName { .. }
             | Self::BadPath { .. }

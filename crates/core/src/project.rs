@@ -488,7 +488,7 @@ impl Project {
 
     /// The session somebody means by the beginning of its id, or the last one if none is named.
     pub fn session_meant(&self, named: Option<&str>) -> Result<Option<String>> {
-        let meant = |operation: &Operation<'_>| Ok(session_meant(&operation.all_steps()?, named));
+        let meant = |operation: &Operation<'_>| session_meant(&operation.all_steps()?, named);
         Ok(self.if_stored(meant)?.or_else(|| named.map(str::to_owned)))
     }
 

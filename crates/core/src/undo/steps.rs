@@ -133,8 +133,16 @@ impl Operation<'_> {
         let in_part = |step: &&Step| step.kind.is_move() && extent(step) == Some(Extent::Part);
         steps.extend(left.iter().filter(in_part).cloned());
         steps.sort_unstable_by_key(|step| step.handle);
-        // Who asked for the last prompt has been at all of it, and goes on to the one before.
-        left.retain(|step| how == UndoneAs::Last || extent(step) == Some(Extent::Part));
+        // Who asked for the last prompt has been at all of it, and goes on to the one before; a prompt of which nothing could
+        // be undone is still the next.
+        let prompt =
+            |step: &Step| step.start.facts.session.clone().zip(step.start.facts.turn.clone());
+        let in_part = left.iter().filter(|step| extent(step) == Some(Extent::Part));
+        let begun: BTreeSet<_> = steps.iter().chain(in_part).filter_map(prompt).collect();
+        left.retain(|step| {
+            let is_begun = prompt(step).is_some_and(|prompt| begun.contains(&prompt));
+            how == UndoneAs::Last && is_begun || extent(step) == Some(Extent::Part)
+        });
         let (not_redone, redone_in_part) = self.not_redone(plan, &steps)?;
         left.extend(not_redone);
         if how == UndoneAs::Redo { &mut part } else { &mut left }.extend(redone_in_part);
