@@ -261,7 +261,10 @@ impl Builder<'_> {
         match entries.find(|entry| !seen.insert(&entry.key)) {
             Some(Entry { key, line, .. }) => Err(YamlError {
                 line: line.0.map_or(self.line, |line| line as usize),
-                what: format!("the key `{}` stands there twice", key.as_key().unwrap_or_default()),
+                what: format!(
+                    "the key `{}` stands there twice",
+                    key.as_key().unwrap_or_default().escape_debug()
+                ),
                 is_only_unknown: false,
             }),
             None => Ok(()),
