@@ -17,6 +17,8 @@ pub enum EventKind {
     SessionEnd,
     /// A prompt begins a turn.
     TurnStart,
+    /// The agent goes on with a turn by itself, since something it left in the background is over.
+    TurnResumed,
     /// The agent has answered a prompt.
     TurnEnd,
     /// A tool is about to run.
@@ -34,6 +36,7 @@ impl EventKind {
             Self::SessionStart => "session-start",
             Self::SessionEnd => "session-end",
             Self::TurnStart => "turn-start",
+            Self::TurnResumed => "turn-resumed",
             Self::TurnEnd => "turn-end",
             Self::BeforeTool => "before-tool",
             Self::AfterTool => "after-tool",

@@ -514,6 +514,12 @@ impl Project {
         self.locked(&NoProgress)?.begin_turn(session, facts, prompt)
     }
 
+    /// Notes that an agent goes on with the turn of a session by itself, and what it calls it from here on. `None` if no turn
+    /// of it was noted.
+    pub fn resume_turn(&self, session: &str, name: Option<&str>) -> Result<Option<Turn>> {
+        self.locked(&NoProgress)?.resume_turn(session, name)
+    }
+
     /// Notes that the turn of a session is over, and with it what was still open in the session, as
     /// [`Self::begin_turn`] has it. `None` if no turn of it was noted.
     pub fn end_turn(&self, session: &str) -> Result<Option<Turn>> {

@@ -116,6 +116,7 @@ fn in_project(
     match (call.event.kind, &call.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
         (EventKind::TurnStart, _) => begin_turn(env, &project, call, answer),
+        (EventKind::TurnResumed, _) => resume_turn(env, &project, call),
         (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, roots),
         (EventKind::AfterTool, Some(tool)) => end_call(env, &project, call, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
@@ -130,7 +131,10 @@ fn in_project(
 fn says_more(event: &Event, step: &Step) -> bool {
     match event.kind {
         EventKind::BeforeTool => is_over(event, step, true),
-        EventKind::TurnStart | EventKind::TurnEnd | EventKind::SessionEnd => {
+        EventKind::TurnStart
+        | EventKind::TurnResumed
+        | EventKind::TurnEnd
+        | EventKind::SessionEnd => {
             event.session.is_some() && step.start.facts.session == event.session
         }
         EventKind::SessionStart | EventKind::AfterTool | EventKind::Other => false,
@@ -255,6 +259,19 @@ fn begin_turn(
         Ok(false) => saved,
         Err(error) => format!("{saved}; what was undone could not be told: {error}"),
     })
+}
+
+/// Nobody typed anything: what follows belongs to the last prompt that somebody did.
+fn resume_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<String, Error> {
+    let event = &call.event;
+    let session = event.session.as_ref().filter(|_| event.sub_agent.is_none());
+    let resumed = match session {
+        Some(session) => project.resume_turn(session, event.turn.as_deref())?,
+        None => None,
+    };
+    let turn = resumed.map(|turn| turn.turn).or_else(|| event.turn.clone());
+    let facts = Facts { turn, ..facts(env, event) };
+    save_with(env, project, call, "a background task is over".to_owned(), facts)
 }
 
 /// Tells a session what was undone of its work. What nobody hears is told with the next prompt.

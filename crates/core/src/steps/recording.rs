@@ -261,6 +261,16 @@ impl Operation<'_> {
         Ok(marks.of_session(session).cloned().unwrap_or_default())
     }
 
+    pub(crate) fn resume_turn(&self, session: &str, name: Option<&str>) -> Result<Option<Turn>> {
+        let state = self.state_dir()?;
+        let mut marks = Marks::read(&state)?;
+        let turn = marks.resume(session, name);
+        if turn.is_some() {
+            marks.write(self.store.tmp()?, &state)?;
+        }
+        Ok(turn)
+    }
+
     /// Notes that the turn of a session is over, and which calls of it are.
     pub(crate) fn end_turn(&self, session: &str, whose: Whose<'_>) -> Result<Option<Turn>> {
         let state = self.state_dir()?;
@@ -439,7 +449,7 @@ impl Project {
     pub(crate) fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
         let session = start.facts.session.as_deref();
         if let Some(turn) = session.and_then(|session| marks.of_session(session)) {
-            if start.facts.turn.is_none() {
+            if start.facts.turn.as_ref().is_none_or(|name| turn.is_called(name)) {
                 start.facts.turn = Some(turn.turn.clone());
             }
             if start.facts.turn.as_ref() == Some(&turn.turn) && start.prompt.is_none() {
