@@ -3,6 +3,7 @@
 mod cli {
     mod acp;
     mod addresses;
+    mod attempts;
     mod authors;
     mod bisect;
     mod can_undo;

@@ -65,6 +65,8 @@ pub(crate) enum Command {
     /// redo.
     Redo(going_back::undo::RedoArgs),
     Open(copies::open::OpenArgs),
+    Try(copies::attempts::TryArgs),
+    Promote(copies::promote::PromoteArgs),
     Bisect(copies::bisect::BisectArgs),
     Run(steps::run::RunArgs),
     Steps(steps::list::StepsArgs),

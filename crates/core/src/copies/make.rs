@@ -65,6 +65,7 @@ impl Operation<'_> {
             let made = self.clock().now().seconds;
             let bad = |source| Error::BadPath { path: path.to_owned(), source };
             let mut record = CopyRecord::new(ends, (target.id, number), made).map_err(bad)?;
+            record.attempt = asked.attempt;
             record.is_chosen = matches!(asked.at, CopyPlace::Chosen(_));
             self.make_directory_of(&mut record)?;
             Ok(record)

@@ -459,6 +459,7 @@ fn kind_of(journal: &Journal) -> StepKind {
         Move::Restore => match how {
             Some(UndoneAs::Chosen | UndoneAs::Last) => StepKind::Undo,
             Some(UndoneAs::Redo) => StepKind::Redo,
+            Some(UndoneAs::Promote) => StepKind::Promote,
             Some(UndoneAs::Restore) | None => StepKind::Restore,
         },
         Move::Undo => StepKind::Undo,

@@ -91,7 +91,7 @@ pub(crate) fn cmd_bisect(env: &CommandEnv, args: &BisectArgs) -> Result<Outcome>
     let states = states(env, &project, args)?;
     let setup_on = env.project_paths(&project, &args.setup_on)?;
     let place = CopyPlace::In(default_place(env)?);
-    let copy = open(env, &project, states[0].clone(), place, &args.with_ignored)?;
+    let copy = open(env, &project, states[0].clone(), place, &args.with_ignored, None)?;
     name_lacks(env, &copy);
     let mut bisection = Bisection {
         env,

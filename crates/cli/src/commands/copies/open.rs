@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::copies::{CopyPlace, OpenCopy, OpenedCopy};
+use herma_core::copies::{Attempt, CopyPlace, OpenCopy, OpenedCopy};
 use herma_core::{Checkpoint, Project};
 use herma_fs::process::foreground::Output;
 use herma_view::here;
@@ -58,7 +58,7 @@ pub(crate) fn cmd_open(env: &CommandEnv, args: &OpenArgs) -> Result<Outcome> {
         Some(place) => CopyPlace::Chosen(env.absolute(place)),
         None => CopyPlace::In(default_place(env)?),
     };
-    let opened = open(env, &project, target, at, &args.with_ignored)?;
+    let opened = open(env, &project, target, at, &args.with_ignored, None)?;
     match &args.run {
         Some(line) => run_and_remove(env, &opened, line),
         None => report(env, &project, &opened),
@@ -83,9 +83,10 @@ pub(crate) fn open(
     target: Checkpoint,
     at: CopyPlace,
     with_ignored: &[PathBuf],
+    attempt: Option<Attempt>,
 ) -> Result<OpenedCopy> {
     let with_ignored = env.project_paths(project, with_ignored)?;
-    let asked = OpenCopy { target, at, with_ignored };
+    let asked = OpenCopy { target, at, with_ignored, attempt };
     let opened = env.ui.during(|progress| project.open_copy(&asked, progress));
     opened.map_err(|error| CommandError::from(error).with_state("Nothing was opened."))
 }

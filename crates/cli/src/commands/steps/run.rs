@@ -59,7 +59,7 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     };
     // Before the first save: from then on there is something to finish.
     let prepared = Foreground::prepare().map_err(|error| no_signals(&error))?;
-    let bracket = match begin(env, args, program) {
+    let bracket = match begin(env, args) {
         Ok(bracket) => Some(bracket),
         Err(error) if args.anyway && error.kind != Kind::Cancelled => {
             env.ui.warning(&error.message);
@@ -74,7 +74,8 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
             });
         }
     };
-    let variables = bracket.as_ref().map(variables).unwrap_or_default();
+    let variables = bracket.as_ref().map(|b| step_variables(&b.project, &b.begun));
+    let variables = variables.unwrap_or_default();
     let running = match prepared.start(program, arguments, &env.directory, &variables) {
         Ok(running) => running,
         Err(error) => {
@@ -97,12 +98,9 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     Ok(Outcome::Command(ended.exit_code()))
 }
 
-fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
+fn begin(env: &CommandEnv, args: &RunArgs) -> Result<Bracket> {
     let project = env.open_project()?;
-    let agent = args.agent.clone().or_else(|| {
-        let name = Path::new(program).file_name()?;
-        Some(name.to_string_lossy().into_owned())
-    });
+    let agent = agent_of(args.agent.as_ref(), &args.command);
     let start = StepStart {
         facts: Facts { agent, tool: Some("run".to_owned()), ..Facts::default() },
         command: Some(in_one_line(&args.command)),
@@ -132,10 +130,19 @@ fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
     Ok(bracket)
 }
 
+/// Whose work a command is: that of its program, if nobody says otherwise.
+pub(crate) fn agent_of(named: Option<&String>, command: &[OsString]) -> Option<String> {
+    let program = || {
+        let name = Path::new(command.first()?).file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    };
+    named.cloned().or_else(program)
+}
+
 /// What the command's own calls of Herma find in their environment.
-fn variables(bracket: &Bracket) -> Vec<Variable> {
-    let number = bracket.begun.step.handle.to_string();
-    let project = bracket.project.id().to_string();
+pub(crate) fn step_variables(project: &Project, begun: &BegunStep) -> Vec<Variable> {
+    let number = begun.step.handle.to_string();
+    let project = project.id().to_string();
     vec![(OuterStep::NUMBER, Some(number.into())), (OuterStep::PROJECT, Some(project.into()))]
 }
 
