@@ -20,6 +20,7 @@ mod cli {
     mod documents;
     mod exchange;
     mod exchange_formats;
+    mod green;
     mod hook;
     mod install;
     mod install_choice;

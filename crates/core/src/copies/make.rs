@@ -186,8 +186,8 @@ impl Operation<'_> {
         // Only a view; the next save heals what could not be done.
         let _ = self.move_mirror(history.mirror, checkpoint.id);
         let place = i64::try_from(number).unwrap_or(i64::MAX);
-        let (names, pinned) = (Vec::new(), false);
-        Ok(Checkpoint { number, place, names, pinned, ..checkpoint.clone() })
+        let (names, pinned, green) = (Vec::new(), false, false);
+        Ok(Checkpoint { number, place, names, pinned, green, ..checkpoint.clone() })
     }
 
     /// What has to be written to an empty directory.

@@ -22,7 +22,7 @@ use herma_view::steps::step_json;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::commands::copies::in_copy::{hear, shell};
 use crate::commands::copies::known;
-use crate::commands::copies::open::{default_place, name_lacks};
+use crate::commands::copies::open::{default_place, name_lacks, with_settings};
 use crate::commands::steps::run::{agent_of, in_one_line, step_variables};
 use crate::render::{project_json, step_report};
 use crate::terminal::{Label, shown};
@@ -133,7 +133,7 @@ fn make(
     let mut asked = OpenCopy {
         target: target.clone(),
         at: CopyPlace::In(default_place(env)?),
-        with_ignored: env.project_paths(project, &args.with_ignored)?,
+        with_ignored: with_settings(env, project, &args.with_ignored)?,
         attempt: None,
     };
     let mut made = Vec::new();

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::copies::{Attempt, CopyPlace, OpenCopy, OpenedCopy};
-use herma_core::{Checkpoint, Project};
+use herma_core::copies::{CopyPlace, OpenCopy, OpenedCopy};
+use herma_core::{Checkpoint, Project, RelPath};
 use herma_fs::process::foreground::Output;
 use herma_view::here;
 use herma_view::json::{PathJson, checkpoint_json, list, object};
@@ -58,7 +58,7 @@ pub(crate) fn cmd_open(env: &CommandEnv, args: &OpenArgs) -> Result<Outcome> {
         Some(place) => CopyPlace::Chosen(env.absolute(place)),
         None => CopyPlace::In(default_place(env)?),
     };
-    let opened = open(env, &project, target, at, &args.with_ignored, None)?;
+    let opened = open(env, &project, target, at, &args.with_ignored)?;
     match &args.run {
         Some(line) => run_and_remove(env, &opened, line),
         None => report(env, &project, &opened),
@@ -76,6 +76,23 @@ pub(crate) fn default_place(env: &CommandEnv) -> Result<PathBuf> {
     })
 }
 
+/// What is copied from the present: what is named, and what the settings name, as far as it is there.
+pub(crate) fn with_settings(
+    env: &CommandEnv,
+    project: &Project,
+    named: &[PathBuf],
+) -> Result<Vec<RelPath>> {
+    let mut all = env.project_paths(project, named)?;
+    for path in env.settings.open_with_ignored() {
+        let path = project.root().join(path);
+        if path.symlink_metadata().is_ok() {
+            let path = project.rel_path(&path)?;
+            all.extend(Some(path).filter(|path| !all.contains(path)));
+        }
+    }
+    Ok(all)
+}
+
 /// Makes a copy.
 pub(crate) fn open(
     env: &CommandEnv,
@@ -83,10 +100,9 @@ pub(crate) fn open(
     target: Checkpoint,
     at: CopyPlace,
     with_ignored: &[PathBuf],
-    attempt: Option<Attempt>,
 ) -> Result<OpenedCopy> {
-    let with_ignored = env.project_paths(project, with_ignored)?;
-    let asked = OpenCopy { target, at, with_ignored, attempt };
+    let with_ignored = with_settings(env, project, with_ignored)?;
+    let asked = OpenCopy { target, at, with_ignored, attempt: None };
     let opened = env.ui.during(|progress| project.open_copy(&asked, progress));
     opened.map_err(|error| CommandError::from(error).with_state("Nothing was opened."))
 }

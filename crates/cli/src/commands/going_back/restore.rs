@@ -37,7 +37,7 @@ pub(crate) struct RestoreArgs {
     /// The checkpoint
     #[arg(
         value_name = "CHECKPOINT",
-        required_unless_present_any = ["continue_restore", "only_agent", "session", "turn", "since", "last"]
+        required_unless_present_any = ["continue_restore", "only_agent", "session", "turn", "since", "last", "last_green"]
     )]
     checkpoint: Option<String>,
     /// Restore only these files and directories
@@ -51,6 +51,9 @@ pub(crate) struct RestoreArgs {
         conflicts_with_all = ["checkpoint", "paths", "all", "only_agent", "session", "turn", "since", "patch", "chat", "with_transcript"]
     )]
     last: Vec<PathBuf>,
+    /// The newest state in which one of your `checks` passed; no checkpoint is named
+    #[arg(long, conflicts_with_all = ["checkpoint", "paths", "last"])]
+    last_green: bool,
     /// Leave this file or directory as it is (can be repeated)
     #[arg(long, value_name = "PATH")]
     keep: Vec<PathBuf>,
@@ -76,7 +79,7 @@ pub(crate) struct RestoreArgs {
     #[arg(
         long = "continue",
         conflicts_with_all = [
-            "checkpoint", "paths", "last", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch", "chat"
+            "checkpoint", "paths", "last", "last_green", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch", "chat"
         ]
     )]
     continue_restore: bool,
@@ -91,6 +94,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     }
     let project = env.open_project()?;
     let checkpoint = match &args.last[..] {
+        [] if args.last_green => Some(last_green(&project)?),
         [] => checkpoint(env, &project, args)?,
         paths => Some(last_with(env, &project, paths)?),
     };
@@ -166,6 +170,17 @@ fn checkpoint(
         Some(meant) => meant,
         None => meant_as_path(env, project, error, text),
     })
+}
+
+/// The newest checkpoint in whose state a check passed.
+fn last_green(project: &Project) -> Result<Checkpoint> {
+    let found = project.timeline()?.into_iter().find(|checkpoint| checkpoint.green);
+    let found = found.ok_or_else(|| {
+        CommandError::new(Kind::NoStore, "no check has passed in a state that is still there")
+            .with_state("Nothing was changed.")
+            .with_hint("`herma config set checks 'cargo test*'` says which commands are checks; `herma run -- cargo test` runs one.")
+    })?;
+    Ok(found)
 }
 
 /// The newest checkpoint that has these paths, which are to be brought back.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepId, StepKind, StepStart};
+use herma_core::steps::{CallEnd, Ran, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
 use herma_fs::process::foreground::{Ended, Foreground, Variable};
@@ -20,6 +20,7 @@ use crate::commands::save;
 use crate::environment::OuterStep;
 use crate::render::{project_json, step_report};
 use crate::terminal::quote;
+use crate::tool_call::is_check;
 
 /// What a shell answers when there is no such command.
 const NOT_FOUND: u8 = 127;
@@ -88,7 +89,9 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     let ended = running
         .wait()
         .map_err(|error| CommandError::new(Kind::Failed, format!("the command is lost: {error}")));
-    let told = bracket.as_ref().map(|bracket| finish(env, bracket));
+    let exited = matches!(ended, Ok(Ended::Exited(0)));
+    let told =
+        bracket.as_ref().map(|bracket| finish(env, bracket, exited && is_check_of(env, args)));
     let ended = ended?;
     match told.transpose() {
         Ok(listed) => tell(env, bracket.as_ref(), listed.as_ref(), ended)?,
@@ -146,12 +149,19 @@ pub(crate) fn step_variables(project: &Project, begun: &BegunStep) -> Vec<Variab
     vec![(OuterStep::NUMBER, Some(number.into())), (OuterStep::PROJECT, Some(project.into()))]
 }
 
-/// Saves the project after the command, and looks at what changed.
-fn finish(env: &CommandEnv, bracket: &Bracket) -> Result<herma_core::ListedStep> {
+/// Is it one of the commands that tell whether a state is good?
+fn is_check_of(env: &CommandEnv, args: &RunArgs) -> bool {
+    let words = args.command.iter().map(|word| word.as_encoded_bytes().into());
+    is_check(env, &herma_shell::Command::Arguments(words.collect()))
+}
+
+/// Saves the project after the command, and looks at what changed. A check that passed marks the state.
+fn finish(env: &CommandEnv, bracket: &Bracket, passed: bool) -> Result<herma_core::ListedStep> {
     let handle = StepId::Handle(bracket.begun.step.handle);
     let which = WhichStep::Id(handle);
     let progress = env.ui.progress_after_command();
-    let ended = bracket.project.end_step(&which, &progress);
+    let end = CallEnd::Ran(Ran { passed, ..Ran::default() });
+    let ended = bracket.project.end_call(&which, end, &progress);
     progress.let_go();
     let ended = ended.map_err(|error| {
         let before = listing::in_words(&bracket.begun.saved.checkpoint);
