@@ -83,6 +83,10 @@ impl Engine {
             return Ok(false);
         }
         let project = self.project(&copy.path())?;
+        // Commits are seen by no checkpoint.
+        if project.open_root()?.stat_opt(".git")?.is_some() {
+            return Ok(true);
+        }
         let operation = project.reading(&NoProgress)?;
         let history = operation.load_history()?;
         let Some(newest) = history.newest() else { return Ok(true) };

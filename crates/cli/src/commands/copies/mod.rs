@@ -6,4 +6,5 @@ pub(crate) mod in_copy;
 pub(crate) mod known;
 pub(crate) mod open;
 pub(crate) mod promote;
+mod repository;
 mod search;

@@ -13,15 +13,16 @@ use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::copies::in_copy::{Ran, run, shell};
-use crate::commands::copies::known;
+use crate::commands::copies::repository::Placed;
+use crate::commands::copies::{known, repository};
 use crate::render::project_json;
-use crate::terminal::{quote, shown};
+use crate::terminal::{escape, quote, shown};
 
 /// Open an old state in a directory of its own
 ///
 /// Makes a directory with the files of CHECKPOINT and prints its path. The directory is a project of its own that begins with
-/// this state; nothing of the present changes. Without DIR it is made in the user's cache, below `herma/open`. It has no `.git`,
-/// and nothing that checkpoints leave out unless `--with-ignored` names it.
+/// this state; nothing of the present changes. Without DIR it is made in the user's cache, below `herma/open`. It has no `.git` without
+/// `--git`, and nothing that checkpoints leave out unless `--with-ignored` or the setting `open_with_ignored` names it.
 #[derive(Args, Debug)]
 pub(crate) struct OpenArgs {
     /// The checkpoint
@@ -33,14 +34,17 @@ pub(crate) struct OpenArgs {
     /// Also copy this from the present, which checkpoints leave out: dependencies, say (can be repeated)
     #[arg(long, value_name = "PATH")]
     with_ignored: Vec<PathBuf>,
+    /// Also make a repository there, with the history of yours and nothing in common with it
+    #[arg(long)]
+    git: bool,
     /// Run this line of shell there, and remove the directory afterwards; exits as it does
     #[arg(long, value_name = "COMMAND")]
     run: Option<OsString>,
     /// List the directories that were opened
-    #[arg(long, conflicts_with_all = ["checkpoint", "place", "with_ignored", "run", "clean"])]
+    #[arg(long, conflicts_with_all = ["checkpoint", "place", "with_ignored", "git", "run", "clean"])]
     list: bool,
     /// Remove what was opened in the user's cache and not changed, and what was never finished; or these, whatever is in them
-    #[arg(long, value_name = "DIR", num_args = 0.., conflicts_with_all = ["checkpoint", "place", "with_ignored", "run"])]
+    #[arg(long, value_name = "DIR", num_args = 0.., conflicts_with_all = ["checkpoint", "place", "with_ignored", "git", "run"])]
     clean: Option<Vec<PathBuf>>,
 }
 
@@ -58,10 +62,19 @@ pub(crate) fn cmd_open(env: &CommandEnv, args: &OpenArgs) -> Result<Outcome> {
         Some(place) => CopyPlace::Chosen(env.absolute(place)),
         None => CopyPlace::In(default_place(env)?),
     };
+    let placed = args.git.then(|| repository::of_project(&project)).transpose()?;
     let opened = open(env, &project, target, at, &args.with_ignored)?;
+    if let Some(placed) = &placed {
+        let cloned = repository::clone_into(opened.project.root(), &project, placed);
+        if let Err(error) = cloned {
+            // Half a repository is none. What cannot be removed is on record.
+            let _ = known::remove(env, &opened.record);
+            return Err(error.with_state("Nothing was opened."));
+        }
+    }
     match &args.run {
         Some(line) => run_and_remove(env, &opened, line),
-        None => report(env, &project, &opened),
+        None => report(env, &project, (&opened, placed.as_ref())),
     }
 }
 
@@ -117,7 +130,11 @@ fn run_and_remove(env: &CommandEnv, opened: &OpenedCopy, line: &OsString) -> Res
     })
 }
 
-fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Outcome> {
+fn report(
+    env: &CommandEnv,
+    project: &Project,
+    (opened, placed): (&OpenedCopy, Option<&Placed>),
+) -> Result<Outcome> {
     let root = opened.project.root();
     if env.ui.json {
         env.ui.write_json(&object! {
@@ -126,6 +143,7 @@ fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Ou
             copy: project_json(&opened.project),
             checkpoint: checkpoint_json(&opened.checkpoint),
             of: opened.record.number,
+            head: placed.map(|placed| placed.commit.clone()),
             written: opened.written,
             shared: opened.shared,
             ignored: opened.ignored,
@@ -149,6 +167,13 @@ fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Ou
         "Checkpoint {number} is open there: {}{beside}.",
         counted(opened.written, "file")
     ));
+    if let Some(Placed { commit, branch }) = placed {
+        let on = branch.as_ref().map(|branch| format!(" ({})", escape(branch.as_bytes())));
+        env.ui.status(format_args!(
+            "Its repository is at your present HEAD, {commit:.10}{}: checkpoints do not record where HEAD was.",
+            on.unwrap_or_default()
+        ));
+    }
     name_lacks(env, opened);
     env.ui.advice(format_args!("`herma open --clean {}` removes it.", quote(&shown(root))));
     Ok(outcome(opened))
