@@ -111,7 +111,8 @@ fn a_table_compares_them() {
     // Where it never exits 0, neither does this.
     project.run(attempt(&["-k", "2"], "exit 7")).code(1);
     // What cannot be run is said, and the copies go with the others.
-    let missing = project.run(["try", "-k", "2", "--", "no-such-program"]).code(1);
+    let missing = project.run(["try", "-k", "2", "--json", "--", "no-such-program"]).code(1);
+    assert_eq!(json(&missing)["tries"][1]["exit_code"], serde_json::Value::Null);
     assert!(missing.error_text().contains("there is no command `no-such-program`"), "{missing}");
     project.run(["try", "--clean"]).success();
     assert_eq!(project.run(["open", "--list"]).success().text(), "");

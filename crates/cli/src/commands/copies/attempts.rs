@@ -194,6 +194,7 @@ fn run_one(env: &CommandEnv, args: &TryArgs, copy: &OpenedCopy) -> Tried {
     let mut tried = Tried { index, ended: None, score: None, took: Duration::ZERO, step: None };
     if let Err(error) = run_step(env, args, copy, &mut tried) {
         env.ui.warning(format_args!("try {index}: {}", error.message));
+        error.causes.iter().for_each(|cause| env.ui.detail(format_args!("Because: {cause}")));
     }
     tried
 }
@@ -215,11 +216,11 @@ fn run_step(env: &CommandEnv, args: &TryArgs, copy: &OpenedCopy, tried: &mut Tri
     let ui = env.ui.clone();
     let tell = move |line: &str| ui.pass_on(format_args!("{index} | {line}"));
     let root = copy.project.root();
-    let said = hear(env, root, &args.command, (&variables, /*with_errors*/ true), tell);
+    let said = hear(root, &args.command, (&variables, /*with_errors*/ true), tell);
     tried.took = began.elapsed();
     copy.project.end_step(&WhichStep::Id(handle), &NoProgress)?;
     tried.step = Some(step_report::look_up(&copy.project, handle)?);
-    tried.ended = said?;
+    tried.ended = Some(said?);
     if let (Some(_), Some(line)) = (tried.ended, &args.score) {
         let last = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last);
@@ -230,9 +231,9 @@ fn run_step(env: &CommandEnv, args: &TryArgs, copy: &OpenedCopy, tried: &mut Tri
             }
         };
         let which = [(WHICH, Some(index.to_string().into()))];
-        let ended = hear(env, root, &shell(line), (&which, /*with_errors*/ false), tell)?;
+        let ended = hear(root, &shell(line), (&which, /*with_errors*/ false), tell)?;
         let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
-        tried.score = last.filter(|_| ended == Some(Ended::Exited(0)));
+        tried.score = last.filter(|_| ended == Ended::Exited(0));
     }
     Ok(())
 }

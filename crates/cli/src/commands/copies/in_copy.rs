@@ -9,7 +9,7 @@ use std::time::Duration;
 use herma_fs::process::foreground::{Ended, Foreground, Output, Variable};
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::commands::steps::run::{no_signals, not_started};
+use crate::commands::steps::run::{cannot_start, no_signals, not_started};
 use crate::environment::apart;
 
 /// For so long the last words of a command are waited for.
@@ -42,33 +42,27 @@ pub(crate) fn run(
     }
 }
 
-/// Runs a program in a copy, beside others, and passes on what it prints, line by line. `None` if it cannot be run, which is said.
+/// Runs a program in a copy, beside others, and passes on what it prints, line by line.
 pub(crate) fn hear(
-    env: &CommandEnv,
     directory: &Path,
     command: &[OsString],
     (variables, with_errors): (&[Variable], bool),
     tell: impl FnMut(&str) + Send + 'static,
-) -> Result<Option<Ended>> {
+) -> Result<Ended> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(CommandError::usage("which command is to be run?"));
     };
     let prepared = Foreground::prepare().map_err(|error| no_signals(&error))?;
     let mut all = apart(directory);
     all.extend(variables.iter().cloned());
-    let heard = match prepared.start_heard(program, arguments, directory, (&all, with_errors)) {
-        Ok(heard) => heard,
-        Err(error) => {
-            not_started(env, program, &error);
-            return Ok(None);
-        }
-    };
+    let heard = prepared.start_heard(program, arguments, directory, (&all, with_errors));
+    let heard = heard.map_err(|error| cannot_start(program, &error))?;
     let is_over = pass_on(heard.output, tell);
     let ended = heard.running.wait();
     // What it started in the background may go on printing; nobody waits for that.
     let _ = is_over.recv_timeout(LAST_WORDS);
     let lost = |error| CommandError::new(Kind::Failed, format!("the command is lost: {error}"));
-    ended.map(Some).map_err(lost)
+    ended.map_err(lost)
 }
 
 /// Passes on lines in the background. Whoever waits is told when there are no more.

@@ -208,15 +208,19 @@ fn tell(
 /// Says that a program was not started; the exit code is the one a shell would give.
 pub(crate) fn not_started(env: &CommandEnv, program: &OsStr, error: &io::Error) -> Outcome {
     let is_missing = error.kind() == io::ErrorKind::NotFound;
+    env.ui.error(&cannot_start(program, error));
+    Outcome::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
+}
+
+/// Why a program was not started.
+pub(crate) fn cannot_start(program: &OsStr, error: &io::Error) -> CommandError {
     let program = escape(program.as_encoded_bytes());
-    let message = if is_missing {
+    let message = if error.kind() == io::ErrorKind::NotFound {
         format!("there is no command `{program}`")
     } else {
         format!("`{program}` cannot be run: {error}")
     };
-    let error = CommandError::new(Kind::Failed, message).with_state("Nothing was run.");
-    env.ui.error(&error);
-    Outcome::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
+    CommandError::new(Kind::Failed, message).with_state("Nothing was run.")
 }
 
 /// Ends a step whose command was never run. If that fails it stays open, and says so in the list.
