@@ -144,6 +144,9 @@ fn measure_section(
         Section::Search => {
             sections::search::measure(places, place, options.rounds)?.finish(results);
         }
+        Section::Copies => {
+            sections::copies::measure(places, place, options.rounds)?.finish(results);
+        }
         Section::Keeping => {
             Keeping::new(places, place.join("keeping"), options)?.measure()?.finish(results)
         }

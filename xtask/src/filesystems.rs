@@ -103,7 +103,7 @@ pub fn run(args: &[String]) -> Result<()> {
     println!("|---|---|---|");
     for kind in &KINDS {
         let place = tempfile::tempdir()?;
-        let (by, result) = match Mounted::new(kind, place.path()) {
+        let (by, result) = match Mounted::new(kind, place.path(), IMAGE_BYTES) {
             Ok(mounted) => (mounted.by, try_out(&herma, kind, &mounted.at, place.path())?),
             Err(why) => ("-", format!("SKIPPED: {why}")),
         };
@@ -113,16 +113,23 @@ pub fn run(args: &[String]) -> Result<()> {
 }
 
 /// A mounted file system. Dropping it unmounts it.
-struct Mounted {
-    at: PathBuf,
+pub struct Mounted {
+    /// Where it is.
+    pub at: PathBuf,
     by: &'static str,
     device: Option<String>,
 }
 
 impl Mounted {
-    fn new(kind: &Kind, place: &Path) -> Result<Self> {
+    /// The file system of this name, in an image of so many bytes below `place`.
+    pub fn of(name: &str, place: &Path, bytes: u64) -> Result<Self> {
+        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or("no such file system")?;
+        Self::new(kind, place, bytes)
+    }
+
+    fn new(kind: &Kind, place: &Path, bytes: u64) -> Result<Self> {
         let image = place.join("image");
-        File::create(&image)?.set_len(IMAGE_BYTES)?;
+        File::create(&image)?.set_len(bytes)?;
         let mut mounted = Self { at: place.join("mounted"), by: "-", device: None };
         fs::create_dir(&mounted.at)?;
         let needs_device = kind.mounts.concat().contains(&"DEVICE");

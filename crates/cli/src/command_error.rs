@@ -22,6 +22,9 @@ use herma_store::path::escape;
 use herma_view::here;
 use serde::Serialize;
 
+/// What to type where nothing is saved yet.
+pub(crate) const FIRST_SAVE: &str = "`herma save` makes the first checkpoint.";
+
 /// What to do about a project whose directory was deleted.
 pub(crate) const MAKE_AGAIN: &str = "`herma undo` makes it again, as it was at the newest checkpoint; `herma restore N` as at another.";
 
@@ -266,7 +269,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
     let new = explain_kind(new, error);
     match error {
         Error::NoStore(_) | Error::NoCheckpoints { .. } => {
-            new.with_hint("`herma save` makes the first checkpoint.")
+            new.with_hint(FIRST_SAVE)
         }
         Error::NotFound { spec } => explain_not_found(new, spec),
         Error::NoSuchNumber { .. }

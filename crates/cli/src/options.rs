@@ -44,21 +44,17 @@ pub(crate) struct GlobalArgs {
 /// On or off.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Switch {
-    /// They are saved
     On,
-    /// They are not
     Off,
 }
 
 /// When to use colour.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` is set
+    // On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 

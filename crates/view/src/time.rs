@@ -74,7 +74,7 @@ pub fn short(seconds: i64, now: Timestamp) -> String {
         _ if day(seconds, now) != "Today" || ago < 0 => then.strftime("%H:%M").to_string(),
         0..10 => "just now".to_owned(),
         10..60 => format!("{ago}s ago"),
-        60..3600 => format!("{}m ago", ago / 60),
+        60..7200 => format!("{}m ago", ago / 60),
         _ => format!("{}h ago", ago / 3600),
     }
 }
@@ -103,9 +103,9 @@ pub fn age(then: i64, now: Timestamp) -> String {
     let (count, unit) = match seconds {
         0..10 => return "just now".to_owned(),
         10..60 => (seconds, "second"),
-        60..3600 => (seconds / 60, "minute"),
-        3600..86_400 => (seconds / 3600, "hour"),
-        86_400..5_184_000 => (seconds / 86_400, "day"),
+        60..7200 => (seconds / 60, "minute"),
+        7200..172_800 => (seconds / 3600, "hour"),
+        172_800..5_184_000 => (seconds / 86_400, "day"),
         5_184_000..63_072_000 => (seconds / 2_592_000, "month"),
         _ => (seconds / 31_536_000, "year"),
     };
@@ -123,9 +123,10 @@ mod tests {
 
     #[test]
     fn ages_use_one_unit() {
-        let ages: Vec<_> = [0, 9, 10, 59, 60, 119, 3600, 86_399, 86_400, 5_184_000, 63_072_000]
-            .map(|seconds| age(0, at(seconds)))
-            .into();
+        let ages: Vec<_> =
+            [0, 9, 10, 59, 60, 119, 7199, 7200, 172_799, 172_800, 5_184_000, 63_072_000]
+                .map(|seconds| age(0, at(seconds)))
+                .into();
         let expected = [
             "just now",
             "just now",
@@ -133,9 +134,10 @@ mod tests {
             "59 seconds ago",
             "1 minute ago",
             "1 minute ago",
-            "1 hour ago",
-            "23 hours ago",
-            "1 day ago",
+            "119 minutes ago",
+            "2 hours ago",
+            "47 hours ago",
+            "2 days ago",
             "2 months ago",
             "2 years ago",
         ];

@@ -25,6 +25,8 @@ const WHO_COLUMNS: usize = 8;
 const MIN_TEXT: usize = 10;
 /// So many files are named where there is nothing else to tell.
 const NAMED: usize = 3;
+/// So much of a session's id is shown, which mostly tells one from the others.
+const SESSION_CHARS: usize = 8;
 
 /// What is there now and was not saved yet.
 pub struct Now {
@@ -161,7 +163,16 @@ fn row_line(row: &Row, with_id: bool, now: Timestamp) -> Line {
     {
         marks.push(short_id(checkpoint.id, MIN_DIGITS));
     }
+    marks.extend(session(row).filter(|_| with_id));
     Line { number, when, who: who(row), text: text(row), marks: marks.join(" "), ..line }
+}
+
+/// The session of a prompt, by the beginning of its id, which is what `--session` takes.
+fn session(row: &Row) -> Option<String> {
+    let call = row.calls.first().filter(|_| row.kind == RowKind::Work)?;
+    let id = call.step.start.facts.session.as_deref()?;
+    let begins: String = id.chars().take(SESSION_CHARS).collect();
+    Some(format!("session {}", escape(begins.as_bytes())))
 }
 
 /// Does the row of a prompt or step say all that a line for its call would?

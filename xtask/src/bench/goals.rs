@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::results::Results;
-use super::sections::{checkpoints, hooks, keeping, latency, lists, saving, search};
+use super::sections::{checkpoints, copies, hooks, keeping, latency, lists, saving, search};
 
 const LARGE: &str = "saving large";
 const MEDIUM: &str = "saving medium";
@@ -168,6 +168,18 @@ pub const GOALS: &[Goal] = &[
         "1 GB of contents in 1,000 states: grep / ripgrep in files",
         (search::SUBJECT, search::RARE, search::HERMA),
         &[(search::SUBJECT, search::RARE, search::RIPGREP)],
+        Bound::AtMost(2.0),
+    ),
+    goal(
+        "80,000 files: open of a state / cp -a",
+        (copies::SUBJECT, copies::COPIED, copies::HERMA),
+        &[(copies::SUBJECT, copies::COPIED, copies::CP)],
+        Bound::AtMost(1.2),
+    ),
+    goal(
+        "80,000 files on btrfs: open of a state / cp -a --reflink=always",
+        (copies::SUBJECT, copies::SHARED, copies::HERMA),
+        &[(copies::SUBJECT, copies::SHARED, copies::CP)],
         Bound::AtMost(2.0),
     ),
     goal(

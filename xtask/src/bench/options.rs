@@ -34,6 +34,7 @@ pub enum Section {
     Hooks,
     Lists,
     Search,
+    Copies,
     Python,
     /// Nothing: the report is written anew from what is known.
     Report,
@@ -54,7 +55,7 @@ pub enum Size {
     Given,
 }
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("saving", Section::Saving),
     ("big-file", Section::BigFile),
     ("checkpoints", Section::Checkpoints),
@@ -63,6 +64,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("hooks", Section::Hooks),
     ("lists", Section::Lists),
     ("search", Section::Search),
+    ("copies", Section::Copies),
     ("python", Section::Python),
     ("report", Section::Report),
 ];

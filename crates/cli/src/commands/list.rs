@@ -13,11 +13,11 @@ use herma_view::timeline::Now;
 
 use crate::command_env::{CommandEnv, MAKE_AGAIN, Outcome, Result};
 use crate::filters::Filters;
-use crate::render::nearby::{projects_nearby, tell_of_moved};
+use crate::render::nearby::{tell_how_to_begin, tell_of_moved};
 use crate::render::project_json;
 use crate::terminal::escape;
 
-/// Show what happened in this project, newest first: prompts, edits by hand, saves and restores
+/// Show what happened here, newest first: prompts, edits by hand, restores
 ///
 /// A row shows its number, when, who, what was asked, and how much changed. The first is what is not saved yet. `-v`
 /// adds the tool calls of each prompt, ids, and every undo and redo.
@@ -98,10 +98,7 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     }
     if listed.count == 0 && listed.damaged.is_empty() {
         env.ui.status("This project has no checkpoints.");
-        for hint in projects_nearby(env, project.root()) {
-            env.ui.hint(hint);
-        }
-        env.ui.hint("`herma save` makes the first one.");
+        tell_how_to_begin(env, &project);
     } else if checkpoints.is_empty() && most > 0 && listed.damaged.is_empty() {
         env.ui.status("No checkpoint fits.");
     } else if !env.ui.json && !project.root().is_dir() {

@@ -12,7 +12,7 @@ use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::commands::agents::install::places;
 use crate::commands::agents::install::state::AgentState;
 use crate::commands::list::rows_and_now;
-use crate::render::nearby::{projects_nearby, tell_of_moved};
+use crate::render::nearby::{tell_how_to_begin, tell_of_moved};
 use crate::render::project_json;
 use crate::terminal::shown;
 
@@ -39,10 +39,7 @@ pub(crate) fn cmd_status(env: &CommandEnv) -> Result<Outcome> {
     })?;
     match newest {
         None => {
-            for hint in projects_nearby(env, project.root()) {
-                env.ui.hint(hint);
-            }
-            env.ui.hint("`herma save -m \"before the agent\"` makes the first checkpoint.");
+            tell_how_to_begin(env, &project);
         }
         Some(newest) => {
             if now.is_some_and(|now| now.changes.count > 0) {

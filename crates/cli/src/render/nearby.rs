@@ -7,15 +7,18 @@ use herma_core::{Nearby, Project};
 use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError};
+use crate::command_error::FIRST_SAVE;
 use crate::terminal::{quote, shown};
 
 /// A history of so few checkpoints may be the end of one that is elsewhere.
 const SHORT: usize = 10;
 
-/// Adds to a failure for lack of checkpoints where there are some.
+/// Says in a failure for lack of checkpoints where there are some: more likely they are wanted than a new beginning.
 pub(crate) fn with_projects_nearby(env: &CommandEnv, mut error: CommandError) -> CommandError {
     if let Some(directory) = error.without_checkpoints.take() {
-        error.hints.splice(..0, projects_nearby(env, &directory));
+        let nearby = projects_nearby(env, &directory);
+        error.hints.retain(|hint| nearby.is_empty() || hint != FIRST_SAVE);
+        error.hints.splice(..0, nearby);
     }
     error
 }
@@ -39,6 +42,17 @@ pub(crate) fn projects_nearby(env: &CommandEnv, directory: &Path) -> Vec<String>
         }
     }
     told
+}
+
+/// Tells in a project without checkpoints where some are; else how to make the first.
+pub(crate) fn tell_how_to_begin(env: &CommandEnv, project: &Project) {
+    let mut hints = projects_nearby(env, project.root());
+    if hints.is_empty() {
+        hints.push(FIRST_SAVE.to_owned());
+    }
+    for hint in hints {
+        env.ui.hint(hint);
+    }
 }
 
 /// Tells of the history that a moved project has under its old name, where the one it has here is short.

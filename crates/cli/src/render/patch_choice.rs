@@ -38,8 +38,8 @@ enum Decision {
 /// Asks about everything a plan would change, and leaves in it what was said yes to.
 pub(crate) fn choose(ui: &Ui, preview: &Preview, plan: &mut UndoPlan) -> Result<()> {
     let mut quit = false;
-    for path in &preview.modes {
-        let question = format!("Undo permissions or directory {}", here::path(path));
+    for (path, word) in &preview.modes {
+        let question = format!("Do this: {word} {}", here::path(path));
         quit = quit || whole(ui, plan, &question, path)?;
         if quit {
             plan.leave(path);
@@ -157,13 +157,13 @@ pub(crate) fn write_patch(
     ui: &Ui,
     changes: &[Change],
     [old, new]: [&dyn Side; 2],
-    modes: &[RelPath],
+    modes: &[(RelPath, &'static str)],
 ) -> Result<()> {
     let mut out = ui.listing();
     let options = PatchOptions::default();
     patch::render(changes, old, new, &options, &mut |line| write_patch_line(&mut out, ui, line))?;
-    for path in modes {
-        let bytes = format!("permissions or directory {} (not shown in a patch)", here::path(path));
+    for (path, word) in modes {
+        let bytes = format!("{word} {}", here::path(path));
         let kind = PatchLineKind::Header;
         write_patch_line(&mut out, ui, PatchLine { kind, bytes: bytes.as_bytes() })?;
     }

@@ -1,6 +1,6 @@
 //! What a restore did or would do, file by file: to people, to programs, and in one sentence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::io::Write;
 
@@ -188,13 +188,14 @@ fn write_patch_of(env: &CommandEnv, project: &Project, plan: &Plan) -> Result<()
     let mut found = env
         .ui
         .during(|progress| project.changes(&State::Present, &target, &asked, renames, progress))?;
-    let mut rest: BTreeSet<&RelPath> = plan.actions.iter().map(|action| &action.path).collect();
-    found.changes.retain(|change| rest.contains(&change.path));
+    let mut rest: BTreeMap<&RelPath, &'static str> =
+        plan.actions.iter().map(|action| (&action.path, action.kind.word())).collect();
+    found.changes.retain(|change| rest.contains_key(&change.path));
     for change in &found.changes {
         rest.remove(&change.path);
         rest.remove(change.old_path());
     }
-    let rest: Vec<RelPath> = rest.into_iter().cloned().collect();
+    let rest: Vec<_> = rest.into_iter().map(|(path, word)| (path.clone(), word)).collect();
     write_patch(&env.ui, &found.changes, [&*found.old_side(), &*found.new_side()], &rest)
 }
 

@@ -44,6 +44,9 @@ pub(super) fn instead_of_argument(command: &str, argument: &str) -> Option<Strin
             "`herma steps --since 1h` lists what agents did in that time; `herma diff N` shows what changed since checkpoint N."
                 .to_owned(),
         ),
+        "restore" if ["--session", "--turn", "--since", "--only-agent", "--agent"].contains(&argument) => {
+            Some(format!("`herma undo {argument}` undoes that; a restore goes to one state."))
+        }
         _ if number.is_some() && takes_checkpoint.contains(&command) => {
             let back = number.unwrap_or_default();
             Some(format!("`herma {command} @-{back}` counts back from the newest checkpoint."))

@@ -59,10 +59,12 @@ fn help_lists_the_commands_in_groups_and_explains_one_or_a_topic() {
     for group in ["Go back:", "Look:", "Keep:", "Agents:", "Plumbing:"] {
         assert!(all.text().contains(&format!("\n{group}\n  ")), "{group}: {all}");
     }
-    assert_eq!(all.text(), project.run(["-h"]).success().text());
+    for asked in ["-h", "--help"] {
+        assert_eq!(all.text(), project.run([asked]).success().text());
+    }
     let page = project.run(["help", "config", "set"]).success();
     assert_eq!(page.text(), project.run(["config", "set", "--help"]).success().text());
-    for topic in ["checkpoints", "undo", "agents", "retention", "store"] {
+    for topic in ["checkpoints", "undo", "agents", "retention", "store", "scripts"] {
         assert!(project.run(["help", topic]).success().text().len() > 500, "{topic}");
     }
     // A topic that is a command as well is followed by the command's page.

@@ -108,7 +108,7 @@ fn a_deleted_folder_is_found_by_half_its_name_and_comes_back() {
     shell.wait_for_next("> ");
     shell.answer("herma find notes");
     shell.wait_for_next("design-notes/");
-    shell.wait_for_next("deleted by 2 claude");
+    shell.wait_for_next("today by 2 claude");
     shell.wait_for_next("`herma restore --last design-notes` brings it back.");
     shell.answer("herma restore --last design-notes; echo do''ne");
     shell.wait_for_next("done");

@@ -83,7 +83,6 @@ fn whoever_looks_around_or_below_a_project_is_told_where_it_is() {
     ------- stderr -------
     Error: no checkpoints for $ROOT/work/shelf/repo
     Hint: `herma -C .. list` shows the checkpoint of $ROOT/work/shelf, the project around this one.
-    Hint: `herma save` makes the first checkpoint.
     [exit status: 10]
     ");
     let above = env.work_dir("");
@@ -91,7 +90,6 @@ fn whoever_looks_around_or_below_a_project_is_told_where_it_is() {
     ------- stderr -------
     This project has no checkpoints.
     Hint: `herma -C shelf list` shows the checkpoint of $ROOT/work/shelf.
-    Hint: `herma save` makes the first one.
     ");
     let doctor = above.run(["doctor"]).success();
     assert!(doctor.text().contains("`herma -C shelf list`"), "{doctor}");
@@ -122,7 +120,6 @@ fn whoever_looks_in_a_project_that_was_moved_is_told_how_to_reconnect_it() {
     ------- stderr -------
     Error: no checkpoints for $ROOT/work/after
     Hint: `herma doctor --adopt` reconnects the checkpoint of $ROOT/work/before, which was probably moved here.
-    Hint: `herma save` makes the first checkpoint.
     [exit status: 10]
     ");
     moved.run(["doctor", "--adopt"]).success();

@@ -117,6 +117,9 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
+    /// The word for permission bits that change, whichever they are.
+    pub(crate) const MODE: &str = "mode";
+
     /// Does it make something where nothing is?
     pub(crate) const fn creates(self) -> bool {
         matches!(self, Self::Write { new: true } | Self::Link { new: true } | Self::CreateDirectory)
@@ -133,7 +136,7 @@ impl ActionKind {
             Self::Write { new: true } => "create",
             Self::Write { new: false } => "write",
             Self::Link { .. } => "link",
-            Self::Mode { .. } => "mode",
+            Self::Mode { .. } => Self::MODE,
             Self::CreateDirectory => "create-directory",
             Self::RemoveFile => "remove",
             Self::RemoveDirectory => "remove-directory",

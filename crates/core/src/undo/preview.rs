@@ -13,14 +13,15 @@ use herma_worktree::stat_cache::StatCache;
 
 use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
+use crate::restore::ActionKind;
 use crate::undo::plan::UndoPlan;
 
 /// The present beside what it would become.
 pub struct Preview {
     /// What would change, sorted by path.
     pub changes: Vec<Change>,
-    /// Directories and permissions that would change, which no patch can say.
-    pub modes: Vec<RelPath>,
+    /// Directories and permissions that would change, which no patch can say, with the words of a restore's actions.
+    pub modes: Vec<(RelPath, &'static str)>,
     reversed: Reversed,
     store: OpenStore,
     present: PresentSide,
@@ -98,7 +99,7 @@ impl Operation<'_> {
 }
 
 /// The changes a patch can say, and the paths of the others.
-fn list(present: &StatCache, reversed: &Reversed) -> (Vec<Change>, Vec<RelPath>) {
+fn list(present: &StatCache, reversed: &Reversed) -> (Vec<Change>, Vec<(RelPath, &'static str)>) {
     let mut changes = Vec::new();
     let mut modes = Vec::new();
     for (path, outcome) in &reversed.changes {
@@ -110,12 +111,23 @@ fn list(present: &StatCache, reversed: &Reversed) -> (Vec<Change>, Vec<RelPath>)
             }
         };
         if old == new {
-            modes.push(path.clone());
+            modes.push((path.clone(), word_of(present, path, outcome)));
         } else {
             changes.push(Change { path: path.clone(), old, new, from: None });
         }
     }
     (changes, modes)
+}
+
+/// What a restore calls a change of which no patch can tell.
+fn word_of(present: &StatCache, path: &RelPath, outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Gone => ActionKind::RemoveDirectory.word(),
+        Outcome::Directory { .. } if present.dir_at(path.as_bytes()).is_none() => {
+            ActionKind::CreateDirectory.word()
+        }
+        Outcome::Directory { .. } | Outcome::File { .. } => ActionKind::MODE,
+    }
 }
 
 fn content_id(content: &Content) -> ObjectId {

@@ -3,6 +3,7 @@
 pub mod big_file;
 pub mod checkpoints;
 pub mod cold;
+pub mod copies;
 pub mod history;
 pub mod hooks;
 pub mod keeping;

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use herma_core::restore::RestoreOptions;
+use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, Error, NextMove, Project, RelPath, UndoLast};
 use herma_reversal::Outcome as Becomes;
 use herma_view::here;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::commands::going_back::undo_steps::{ChoiceArgs, HowArgs, undo_steps};
+use crate::commands::going_back::undo_steps::{HowArgs, undo_steps};
 use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     UNDO_BRINGS_BACK, report_conversation, report_nothing_to_continue, report_plan, report_restored,
@@ -25,8 +26,8 @@ use crate::transcript::{Conversation, Following, chat};
 /// Checkpoint 13 is the state after change 13; `13^` is the one before it.
 ///
 /// Undoes what agents did since the checkpoint and keeps what was edited by hand; with `--all`, or where no agent ever
-/// worked, undoes everything. Paths that are named become as they were then, whoever changed them. Instead of a
-/// checkpoint, an agent, a session, a turn or a time says what to undo.
+/// worked, undoes everything. Paths that are named become as they were then, whoever changed them. What an agent or a
+/// session did wherever it was, `herma undo` undoes.
 ///
 /// The current state is saved first, so `herma undo` undoes this command. Files that checkpoints leave out are never
 /// overwritten or deleted. A path that did not exist then is removed. One that the checkpoint left out is named with
@@ -37,7 +38,7 @@ pub(crate) struct RestoreArgs {
     /// The checkpoint
     #[arg(
         value_name = "CHECKPOINT",
-        required_unless_present_any = ["continue_restore", "only_agent", "session", "turn", "since", "last", "last_green"]
+        required_unless_present_any = ["continue_restore", "last", "last_green"]
     )]
     checkpoint: Option<String>,
     /// Restore only these files and directories
@@ -48,7 +49,7 @@ pub(crate) struct RestoreArgs {
         long,
         value_name = "PATH",
         num_args = 1..,
-        conflicts_with_all = ["checkpoint", "paths", "all", "only_agent", "session", "turn", "since", "patch", "chat", "with_transcript"]
+        conflicts_with_all = ["checkpoint", "paths", "all", "patch", "chat", "with_transcript"]
     )]
     last: Vec<PathBuf>,
     /// The newest state in which one of your `checks` passed; no checkpoint is named
@@ -61,10 +62,8 @@ pub(crate) struct RestoreArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Undo everything that changed since, whoever changed it
-    #[arg(long, conflicts_with_all = ["only_agent", "session", "turn", "since", "patch"])]
+    #[arg(long, conflicts_with = "patch")]
     pub(crate) all: bool,
-    #[command(flatten)]
-    choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
     /// Also rewind the conversation of the checkpoint's session
@@ -73,14 +72,12 @@ pub(crate) struct RestoreArgs {
     /// Also cut the agent's conversation to there, as a new session; the old one stays
     ///
     /// After change N, or with `N^` before the message that made it (before the prompt, if it is that one's first change).
-    #[arg(long, requires = "checkpoint", conflicts_with_all = ["paths", "with_transcript", "only_agent", "session", "turn", "since"])]
+    #[arg(long, requires = "checkpoint", conflicts_with_all = ["paths", "with_transcript"])]
     chat: bool,
     /// Finish an interrupted restore
     #[arg(
         long = "continue",
-        conflicts_with_all = [
-            "checkpoint", "paths", "last", "last_green", "keep", "dry_run", "all", "only_agent", "session", "turn", "since", "patch", "chat"
-        ]
+        conflicts_with_all = ["checkpoint", "paths", "last", "last_green", "keep", "dry_run", "all", "patch", "chat"]
     )]
     continue_restore: bool,
     /// End each record with NUL: the action or `keep`, a tab, the path
@@ -94,41 +91,32 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     }
     let project = env.open_project()?;
     let checkpoint = match &args.last[..] {
-        [] if args.last_green => Some(last_green(&project)?),
+        [] if args.last_green => last_green(&project)?,
         [] => checkpoint(env, &project, args)?,
-        paths => Some(last_with(env, &project, paths)?),
+        paths => last_with(env, &project, paths)?,
     };
-    if (args.chat || args.with_transcript) && checkpoint.as_ref().is_some_and(|c| c.line.is_some())
-    {
+    if (args.chat || args.with_transcript) && checkpoint.line.is_some() {
         let error = CommandError::usage("no conversation came in with an imported line");
         return Err(error
             .with_state("Nothing was changed.")
             .with_hint("Restore the files alone, without it."));
     }
-    let conversation = match &checkpoint {
-        Some(checkpoint) if args.chat => {
-            let text = args.checkpoint.as_deref().unwrap_or_default();
-            Conversation::of_change(env, &project, (text, checkpoint))?
-        }
-        Some(checkpoint) if args.with_transcript => Conversation::of(env, checkpoint)?,
-        None if args.with_transcript => {
-            let error = CommandError::usage("`--with-transcript` needs a checkpoint");
-            return Err(error.with_state("Nothing was changed."));
-        }
-        _ => Conversation::none(),
-    };
-    let Some(checkpoint) = checkpoint else {
-        return undo_chosen(env, &project, args, None, &conversation);
+    let conversation = if args.chat {
+        let text = args.checkpoint.as_deref().unwrap_or_default();
+        Conversation::of_change(env, &project, (text, &checkpoint))?
+    } else if args.with_transcript {
+        Conversation::of(env, &checkpoint)?
+    } else {
+        Conversation::none()
     };
     // Whoever names a file wants that as it was then, whoever changed it.
     let is_foreign = checkpoint.line.is_some();
     let paths = if args.last.is_empty() { &args.paths } else { &args.last };
     let is_exact = args.all || is_foreign || !paths.is_empty();
-    let keeps_edits =
-        args.choice.is_given() || args.how.patch || !is_exact && project.has_work()?;
-    if keeps_edits {
-        let since = Some(checkpoint);
-        return undo_chosen(env, &project, args, since, &conversation);
+    if args.how.patch || !is_exact && project.has_work()? {
+        let (steps, keep) = (StepChoice::default(), &args.keep);
+        let asked = args.how.asked(env, &project, steps, Some(checkpoint), (&args.paths, keep))?;
+        return undo_steps(env, &project, &asked, args.dry_run, args.null, &conversation);
     }
     let options = RestoreOptions {
         paths: env.project_paths(&project, paths)?,
@@ -154,19 +142,11 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     report_restored(env, &project, (&restored, None), args.null, UNDO_BRINGS_BACK, told)
 }
 
-/// The checkpoint that is named. Beside a choice of steps it can be missing, and what stands in its place
-/// can be a path.
-fn checkpoint(
-    env: &CommandEnv,
-    project: &Project,
-    args: &RestoreArgs,
-) -> Result<Option<Checkpoint>> {
-    let Some(text) = &args.checkpoint else { return Ok(None) };
+/// The checkpoint that is named.
+fn checkpoint(env: &CommandEnv, project: &Project, args: &RestoreArgs) -> Result<Checkpoint> {
+    let text = args.checkpoint.as_deref().unwrap_or_default();
     let found = env.find_on_lines(project, text).map(|(_, found)| found);
-    if found.is_err() && args.choice.is_given() {
-        return Ok(None);
-    }
-    found.map(Some).map_err(|error| match in_one_state(project, args, text) {
+    found.map_err(|error| match in_one_state(project, args, text) {
         Some(meant) => meant,
         None => meant_as_path(env, project, error, text),
     })
@@ -296,22 +276,6 @@ fn path_of(env: &CommandEnv, project: &Project, text: &str) -> Option<RelPath> {
 pub(super) fn is_path(env: &CommandEnv, project: &Project, text: &str) -> bool {
     let unknown = path_of(env, project, text).map(|path| project.first_unknown(&[path]));
     matches!(unknown, Some(Ok(None)))
-}
-
-fn undo_chosen(
-    env: &CommandEnv,
-    project: &Project,
-    args: &RestoreArgs,
-    since: Option<Checkpoint>,
-    conversation: &Conversation,
-) -> Result<Outcome> {
-    let mut paths = args.paths.clone();
-    if since.is_none() {
-        paths.extend(args.checkpoint.as_ref().map(PathBuf::from));
-    }
-    let steps = args.choice.choice(env, project, Vec::new())?;
-    let asked = args.how.asked(env, project, steps, since, (&paths, &args.keep))?;
-    undo_steps(env, project, &asked, args.dry_run, args.null, conversation)
 }
 
 fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
+use herma_core::types::clock::Timestamp;
 use herma_core::{FoundPath, NamePattern, NamesAsked};
 use herma_view::json::Serialize;
 
@@ -12,7 +13,7 @@ use super::{by, change_json, interval, stay_json, unread_json, warn_of_unread};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::filters::TimeAndPlace;
 use crate::render::project_json;
-use crate::terminal::{Label, escape, quote};
+use crate::terminal::{Label, escape, quote, time};
 use herma_view::here;
 use herma_view::json::{lazy_object, list, object};
 use herma_view::listing::{counted, in_columns};
@@ -67,13 +68,18 @@ pub(crate) fn cmd_find(env: &CommandEnv, args: &FindArgs) -> Result<Outcome> {
             }
             return Ok(());
         }
-        let rows: Vec<[String; 4]> = found.iter().map(row).collect();
+        let now = env.now();
+        let rows: Vec<[String; 4]> = found.iter().map(|one| row(one, now)).collect();
         let labels = [Label::Name, Label::Number, Label::Faint, Label::Changed];
         let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
         lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
     })?;
     if count > found.len() {
         env.ui.status(format_args!("And {} more.", count - found.len()));
+    }
+    let gone = found.iter().filter(|one| !one.is_there).count();
+    if found.len() > 1 && !args.null {
+        env.ui.status(format_args!("{} found, {gone} not there now.", found.len()));
     }
     if let Some(gone) = found.iter().find(|one| !one.is_there) {
         let typed = quote(&here::path(&gone.stay.path));
@@ -88,7 +94,8 @@ pub(crate) fn cmd_find(env: &CommandEnv, args: &FindArgs) -> Result<Outcome> {
     Ok(Outcome::NotFound)
 }
 
-fn row(one: &FoundPath) -> [String; 4] {
+/// The path, the checkpoints that have it, its versions, and what became of it.
+fn row(one: &FoundPath, now: Timestamp) -> [String; 4] {
     let mut path = here::bytes(one.stay.path.as_bytes()).into_owned();
     path.extend(one.is_directory.then_some(b'/'));
     let versions = match one.versions {
@@ -97,11 +104,13 @@ fn row(one: &FoundPath) -> [String; 4] {
     };
     let fate = match (&one.stay.gone, one.is_there) {
         (_, true) => String::new(),
-        (Some(change), false) => format!("deleted by {}", by(change)),
+        (Some(change), false) => {
+            format!("deleted {} by {}", time::moment(change.time, now), by(change))
+        }
         (None, false) if one.stay.is_in_newest => "deleted, not saved since".to_owned(),
         (None, false) => "gone".to_owned(),
     };
-    [escape(&path), interval(&one.stay), versions, fate]
+    [escape(&path), format!("in {}", interval(&one.stay)), versions, fate]
 }
 
 fn found_json(one: &FoundPath) -> impl Serialize + use<> {

@@ -27,7 +27,7 @@ use crate::render::project_json;
 use crate::several::Several;
 use crate::terminal::{Label, Ui, escape, time};
 
-/// Show one change: the prompt, the command, what it changed, and what is not in its checkpoint
+/// Show one change: prompt, command, what it changed, and what is left out
 ///
 /// With a range such as 15-17: the prompt with its calls, and what they changed altogether.
 #[derive(Args, Debug)]

@@ -50,12 +50,19 @@ fn others(several: &Several, steps: &[ListedStep]) -> Vec<u64> {
     all.filter(|number| !named.contains(&StepId::Number(*number))).collect()
 }
 
-/// What was asked, each prompt once.
+/// What was asked, each prompt once, below the session it was asked in.
 fn write_prompts(out: &mut dyn Write, steps: &[ListedStep]) -> io::Result<()> {
-    let mut prompts: Vec<&str> =
-        steps.iter().filter_map(|listed| listed.step.start.prompt.as_deref()).collect();
+    let starts = steps.iter().map(|listed| &listed.step.start);
+    let mut prompts: Vec<(Option<&str>, &str)> = starts
+        .filter_map(|start| Some((start.facts.session.as_deref(), start.prompt.as_deref()?)))
+        .collect();
     prompts.dedup();
-    for prompt in prompts {
+    let mut told = None;
+    for (session, prompt) in prompts {
+        if let Some(session) = session.filter(|_| session != told) {
+            writeln!(out, "Session:  {}", escape(session.as_bytes()))?;
+            told = Some(session);
+        }
         writeln!(out, "Prompt:")?;
         for line in prompt.lines() {
             writeln!(out, "    {}", escape(line.as_bytes()))?;

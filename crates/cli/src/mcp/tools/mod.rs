@@ -116,7 +116,7 @@ pub(crate) static TOOLS: [Tool; 27] = [
         required: &[],
         text: words::redone,
     }),
-    tool("herma_restore", "restore", MovesFiles, "only_agent session turn since with_transcript chat").for_agents(ForAgents {
+    tool("herma_restore", "restore", MovesFiles, "with_transcript chat").for_agents(ForAgents {
         title: "Go back to a checkpoint",
         description: "Puts files back as they were at a checkpoint. What agents did since is undone, what a person edited is kept unless `all` is true; `paths` become as they were, whoever changed them. The present state is saved first; herma_undo with `last_prompt` undoes this.",
         options: "checkpoint paths keep all conflicts dry_run",

@@ -19,8 +19,6 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["restore"], "checkpoint", Looked::checkpoints),
     (&["restore"], "paths", Looked::paths),
     (&["restore"], "keep", Looked::paths),
-    (&["restore"], "only_agent", Looked::agents),
-    (&["restore"], "session", Looked::sessions_of_steps),
     (&["undo"], "what", Looked::steps_or_paths),
     (&["undo"], "paths", Looked::paths),
     (&["undo"], "only_agent", Looked::agents),

@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use clap::Command;
 
+/// What agents and scripts call: named, and no more.
+const PLUMBING: &str = "Plumbing";
+
 /// The groups, and the commands of each.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Go back", &["undo", "redo", "restore"]),
@@ -33,7 +36,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Agents", &["install", "uninstall", "run", "can-undo", "sessions", "resume", "mcp", "acp"]),
     (
-        "Plumbing",
+        PLUMBING,
         &["step", "turn", "notice", "hook", "slash", "classify", "completions", "man", "help"],
     ),
 ];
@@ -47,6 +50,10 @@ pub(super) fn template(whole: &Command) -> String {
     let widest = widest.unwrap_or(0);
     for (group, names) in GROUPS {
         let _ = writeln!(text, "\n{header}{group}:{header:#}");
+        if group == PLUMBING {
+            let _ = writeln!(text, "  {}", names.join(", "));
+            continue;
+        }
         for name in names {
             let command = whole.find_subcommand(name);
             let about = command.and_then(Command::get_about).map(ToString::to_string);

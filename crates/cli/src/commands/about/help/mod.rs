@@ -17,7 +17,7 @@ use crate::terminal::{Ui, escape};
 
 /// Explain a command or a topic
 ///
-/// The topics: checkpoints, undo, agents, retention, store.
+/// The topics: checkpoints, undo, agents, retention, store, scripts.
 #[derive(Args, Debug)]
 pub(crate) struct HelpArgs {
     /// The command or topic [default: all commands]
@@ -65,15 +65,16 @@ fn page(whole: &mut Command, words: &[String]) -> Result<String> {
 
 /// The description of all commands, as people read it.
 pub(crate) fn described() -> Command {
-    let mut whole = Cli::command();
+    // A list is wanted of the program itself; all that there is to say is in its manual page.
+    let mut whole = with_examples(Cli::command().long_about(None), "herma");
     // What every command has is handed down by this.
     whole.build();
-    let topics = topics::NAMES.join(", ");
-    let more = format!(
-        "`herma help COMMAND` explains a command; `herma help TOPIC` one of these: {topics}."
-    );
+    let whole = without_what_all_have(whole);
+    let (topics, examples) = (topics::NAMES.join(", "), examples_of(&whole, "herma"));
     let template = groups::template(&whole);
-    with_examples(whole, "herma").help_template(template).after_help(more)
+    whole.help_template(template).after_help(format!(
+        "{examples}\n`herma help COMMAND` explains a command; `herma help TOPIC` one of these: {topics}."
+    ))
 }
 
 /// All that has a page by one word, and what it is about.
@@ -89,12 +90,24 @@ pub(crate) fn named() -> Vec<(String, String)> {
     commands.chain(topics).collect()
 }
 
+/// Every command below this one with its examples.
 fn with_examples(command: Command, name: &str) -> Command {
-    let header = command.get_styles().get_header().to_owned();
-    let examples = format!("{header}Examples:{header:#}\n{}", examples::text(name));
-    command.after_long_help(examples).mut_subcommands(|below| {
+    command.mut_subcommands(|below| {
         let name = format!("{name} {}", below.get_name());
-        with_examples(below, &name).mut_args(|argument| {
+        let examples = examples_of(&below, &name);
+        with_examples(below.after_long_help(examples), &name)
+    })
+}
+
+fn examples_of(command: &Command, name: &str) -> String {
+    let header = command.get_styles().get_header();
+    format!("{header}Examples:{header:#}\n{}", examples::text(name))
+}
+
+/// The options of every command are told once.
+fn without_what_all_have(command: Command) -> Command {
+    command.mut_subcommands(|below| {
+        without_what_all_have(below).mut_args(|argument| {
             let is_told_above = argument.is_global_set();
             if is_told_above { argument.hide(true) } else { argument }
         })
