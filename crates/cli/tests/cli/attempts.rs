@@ -54,12 +54,12 @@ fn the_best_of_four_is_promoted_as_one_change() {
     assert!(tried.error_text().contains("3 | done 3\n"), "{tried}");
     let tried = json(&tried);
     assert_same(&present, &project.tree(), "the project is as it was");
-    let tries = tried["tries"].as_array().unwrap();
-    let of = |name: &str| tries.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
+    let all = tried["tries"].as_array().unwrap();
+    let of = |name: &str| all.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
     assert_eq!(of("try"), [1, 2, 3, 4].map(serde_json::Value::from));
     assert_eq!(of("exit_code"), [0, 0, 0, 1].map(serde_json::Value::from));
     assert_eq!(of("score"), ["9", "8", "7", "6"].map(serde_json::Value::from));
-    for one in tries {
+    for one in all {
         assert_eq!(one["step"]["agent"], "sh", "{one}");
         assert_eq!(one["step"]["changes"]["files"], 3, "{one}");
     }

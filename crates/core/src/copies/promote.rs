@@ -4,6 +4,7 @@
 //! is the base. So a file is brought in as a whole or left alone, conflicts are those of an undo, and making it real is a restore
 //! like any other: a save before it, the journal, a look after it, one number, undone by `undo`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use herma_diff::merge::Labels;
@@ -154,7 +155,7 @@ impl Operation<'_> {
         let (base, state) = (&ends.base, &ends.state);
         // What its first state left out was never in the copy: that nothing is there is known, and no gap.
         let base_parts = self.parts_of(base, base.modes, pending)?;
-        let base_parts = StateParts { left_out: Default::default(), ..base_parts };
+        let base_parts = StateParts { left_out: BTreeMap::new(), ..base_parts };
         let state_parts = self.parts_of(state, state.modes, pending)?;
         let present_parts = self.present_parts(present, pending)?;
         let run = Run {

@@ -16,11 +16,11 @@ const FILES: [&str; 5] = ["a", "b", "dir/c", "dir/d", "e"];
 
 /// Some lines of a file are other ones; lines that both sides may change are never next to each other.
 fn edited(random: &mut Random, text: &str, side: &str) -> String {
-    let change = |(at, line): (usize, &str)| match at % 4 == 1 && random.below(4) == 0 {
-        true => format!("{side} {at}\n"),
-        false => format!("{line}\n"),
+    let change = |(at, line): (usize, &str)| {
+        if at % 4 == 1 && random.below(4) == 0 { format!("{side} {at}") } else { line.to_owned() }
     };
-    text.lines().enumerate().map(change).collect()
+    let lines: Vec<String> = text.lines().enumerate().map(change).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]
@@ -34,8 +34,11 @@ fn what_git_merges_without_a_conflict_is_merged_alike() {
     let (mut merged, mut left) = (0, 0);
     for round in 0..25 {
         let project = TestProject::with(settings.clone());
-        let text: String = (0..24).map(|line| format!("line {line}\n")).collect();
-        FILES.iter().for_each(|file| project.write(file, format!("{file}\n{text}")));
+        let lines: Vec<String> = (0..24).map(|line| format!("line {line}")).collect();
+        let text = lines.join("\n");
+        for file in FILES {
+            project.write(file, format!("{file}\n{text}\n"));
+        }
         project.save("first");
         let copy = OpenCopy {
             target: project.find("@"),

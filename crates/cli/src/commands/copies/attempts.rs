@@ -212,12 +212,12 @@ fn run_step(env: &CommandEnv, args: &TryArgs, copy: &OpenedCopy, tried: &mut Tri
     let handle = StepId::Handle(begun.step.handle);
     let mut variables: Vec<Variable> = vec![(WHICH, Some(index.to_string().into()))];
     variables.extend(step_variables(&copy.project, &begun));
-    let began = Instant::now();
+    let started = Instant::now();
     let ui = env.ui.clone();
     let tell = move |line: &str| ui.pass_on(format_args!("{index} | {line}"));
     let root = copy.project.root();
     let said = hear(root, &args.command, (&variables, /*with_errors*/ true), tell);
-    tried.took = began.elapsed();
+    tried.took = started.elapsed();
     copy.project.end_step(&WhichStep::Id(handle), &NoProgress)?;
     tried.step = Some(step_report::look_up(&copy.project, handle)?);
     tried.ended = Some(said?);
@@ -291,7 +291,7 @@ fn row(one: &Tried, copy: &OpenedCopy) -> [String; 6] {
         None => "not known".to_owned(),
     });
     let score = one.score.clone().unwrap_or_default();
-    let place = shown(copy.project.root()).to_string();
+    let place = shown(copy.project.root());
     [one.index.to_string(), ended, score, changed, in_words(one.took), place]
 }
 

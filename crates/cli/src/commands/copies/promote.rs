@@ -68,17 +68,14 @@ impl From<Conflicting> for Conflicts {
 pub(crate) fn cmd_promote(env: &CommandEnv, args: &PromoteArgs) -> Result<Outcome> {
     let copies = env.engine.copies()?;
     let number = args.copy.to_str().and_then(|text| text.parse::<u32>().ok());
-    let (project, copy) = match number {
-        Some(number) => {
-            let project = env.open_project()?;
-            let copy = attempt(&copies, &project, number)?;
-            (project, copy)
-        }
+    let (project, copy) = if let Some(number) = number {
+        let project = env.open_project()?;
+        let copy = attempt(&copies, &project, number)?;
+        (project, copy)
+    } else {
         // A copy knows what it was made of, wherever somebody is.
-        None => {
-            let copy = known::find(env, &copies, Path::new(&args.copy))?;
-            (env.engine.project(&copy.of())?, copy)
-        }
+        let copy = known::find(env, &copies, Path::new(&args.copy))?;
+        (env.engine.project(&copy.of())?, copy)
     };
     let asked = Promote {
         copy: copy.clone(),
@@ -156,7 +153,7 @@ fn report(
 fn in_words(copy: &CopyRecord) -> String {
     match copy.attempt {
         Some(attempt) => format!("try {}", attempt.index),
-        None => quote(&shown(copy.path())).to_string(),
+        None => quote(&shown(copy.path())),
     }
 }
 
