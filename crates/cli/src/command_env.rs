@@ -217,7 +217,7 @@ impl CommandEnv {
     /// The checkpoint a person named. Where a time chose it, says which it is.
     pub(crate) fn find(&self, project: &Project, text: &str) -> Result<Checkpoint> {
         let found = find(project, text)?;
-        self.tell_chosen(text, &found);
+        self.tell_chosen(project, text, &found);
         Ok(found)
     }
 
@@ -228,18 +228,24 @@ impl CommandEnv {
         text: &str,
     ) -> Result<(Project, Checkpoint)> {
         let found = find_on_lines(project, text)?;
-        self.tell_chosen(text, &found.1);
+        self.tell_chosen(&found.0, text, &found.1);
         Ok(found)
     }
 
     /// Says which checkpoint a time chose.
-    pub(crate) fn tell_chosen(&self, text: &str, chosen: &Checkpoint) {
+    pub(crate) fn tell_chosen(&self, project: &Project, text: &str, chosen: &Checkpoint) {
         let is_name = chosen.names.iter().any(|name| name == text);
         if matches!(Spec::parse(text), Ok(Spec::Time { .. })) && !is_name {
             let (number, when) = (chosen.number, time::local(chosen.time));
             let age = time::age(chosen.time.seconds, self.now());
+            let timeline = project.timeline().unwrap_or_default();
+            let later = timeline.iter().filter(|one| one.time.seconds > chosen.time.seconds);
+            let next = later.min_by_key(|one| one.time.seconds).map_or_else(String::new, |next| {
+                let age = time::age(next.time.seconds, self.now());
+                format!("; the next, {}, {age}", next.number)
+            });
             self.ui.status(format_args!(
-                "`{text}` is checkpoint {number}, the last one saved by then: {when} ({age})."
+                "`{text}` is checkpoint {number}, the last one saved by then: {when} ({age}{next})."
             ));
         }
     }

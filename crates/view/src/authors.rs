@@ -62,8 +62,8 @@ fn explained(step: &Step) -> String {
         words.push_str(part.lines().next().unwrap_or_default());
     }
     if let Some(prompt) = &start.prompt {
-        words.push_str(", for: ");
-        words.push_str(&prompt.split_whitespace().collect::<Vec<_>>().join(" "));
+        let prompt = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.push_str(&format!(", for \"{prompt}\""));
     }
     words
 }

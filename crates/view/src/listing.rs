@@ -3,10 +3,11 @@
 use std::io;
 use std::io::Write;
 
+use herma_core::restore::ActionKind;
 use herma_core::steps::StepId;
 use herma_core::types::checkpoint::{ChangeCount, Origin};
 use herma_core::types::clock::Timestamp;
-use herma_core::{Checkpoint, ObjectId};
+use herma_core::{Checkpoint, ObjectId, Restored};
 use herma_store::path::escape;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -15,6 +16,22 @@ use crate::time;
 
 /// The fewest digits of an id that are shown.
 pub const MIN_DIGITS: usize = 7;
+
+/// What became of the files, and of directories if some are gone.
+pub fn written_and_deleted(restored: &Restored) -> String {
+    let Restored { plan, kept, written, removed, .. } = restored;
+    let of_directories = plan.actions.iter().filter(|action| {
+        let is_kept = kept.iter().any(|kept| kept.path == action.path);
+        action.kind == ActionKind::RemoveDirectory && !is_kept
+    });
+    let directories = of_directories.count().min(*removed);
+    let files = format!("{} written, {} deleted", counted(*written, "file"), removed - directories);
+    match directories {
+        0 => files,
+        1 => format!("{files} with 1 directory"),
+        many => format!("{files} with {many} directories"),
+    }
+}
 
 /// How many digits tell all these ids apart, 7 at least.
 pub fn id_digits(ids: &[ObjectId]) -> usize {

@@ -172,7 +172,7 @@ fn session(row: &Row) -> Option<String> {
     let call = row.calls.first().filter(|_| row.kind == RowKind::Work)?;
     let id = call.step.start.facts.session.as_deref()?;
     let begins: String = id.chars().take(SESSION_CHARS).collect();
-    Some(format!("session {}", escape(begins.as_bytes())))
+    Some(format!("(session {})", escape(begins.as_bytes())))
 }
 
 /// Does the row of a prompt or step say all that a line for its call would?

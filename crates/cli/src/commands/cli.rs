@@ -60,9 +60,10 @@ pub(crate) enum Command {
     Undo(going_back::undo::UndoArgs),
     /// Redo what `herma undo` undid
     ///
-    /// Redoes what the last bare `herma undo` undid, however many prompts that were; the next time what the one before it
-    /// undid. Your edits since then stay. When an agent has worked since, or something was restored, there is nothing to
-    /// redo.
+    /// Redoes what the last `herma undo` undid, however many prompts that were, and whether all of them, one file (`undo
+    /// FILE`) or one call (`--step`); the next time what the one before it undid. Your edits since then stay. When an
+    /// agent has worked since, or something was restored, there is nothing to redo. What was undone by its number, agent,
+    /// session or time comes back with `herma undo`.
     Redo(going_back::undo::RedoArgs),
     Open(copies::open::OpenArgs),
     Try(copies::attempts::TryArgs),
@@ -78,7 +79,8 @@ pub(crate) enum Command {
     Unname(mark::UnnameArgs),
     /// Keep a checkpoint whatever cleaning does
     ///
-    /// Checkpoint 13 is the state after change 13. A name (`herma name 13 NAME`) keeps it as well.
+    /// Checkpoint 13 is the state after change 13. A name (`herma name 13 NAME`) keeps it as well. What still removes it:
+    /// `herma drop`, which asks once more, and `herma checkpoints clear`.
     Pin(mark::PinArgs),
     /// Let cleaning remove a checkpoint again
     Unpin(mark::PinArgs),

@@ -15,7 +15,7 @@ const NAMED: usize = 3;
 
 /// Give a checkpoint a name, so that it is never cleaned up
 ///
-/// Checkpoint 13 is the state after change 13.
+/// Checkpoint 13 is the state after change 13. A name keeps it as `herma pin` does, and can be typed instead of its number.
 #[derive(Args, Debug)]
 pub(crate) struct NameArgs {
     /// The checkpoint

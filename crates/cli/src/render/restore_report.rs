@@ -83,9 +83,8 @@ pub(crate) fn report_restored(
             None => format!("Restored {}", what(plan, &target)),
         };
         env.ui.status(format_args!(
-            "{did}: {} written, {} deleted, {stay} kept{missing}.",
-            counted(restored.written, "file"),
-            restored.removed,
+            "{did}: {}, {stay} kept{missing}.",
+            listing::written_and_deleted(restored),
         ));
         env.ui.status(way_back);
     }

@@ -10,7 +10,9 @@ use herma_core::{
 };
 use herma_reversal::{Conflict, ConflictWhy, Conflicts, Decided, Outcome as Becomes};
 use herma_view::json::{PathJson, Serialize, checkpoint_json, list, object};
-use herma_view::listing::{counted, fit, in_a_row, ranges_of_steps, ranges_to_type};
+use herma_view::listing::{
+    counted, fit, in_a_row, ranges_of_steps, ranges_to_type, written_and_deleted,
+};
 use herma_view::{here, outside};
 
 use super::patch_choice::write_preview;
@@ -98,10 +100,9 @@ pub(crate) fn report_steps_undone(
     if let Some(restored) = &taken.restored {
         let [did, _] = verb(plan);
         env.ui.status(format_args!(
-            "{did} {}: {} written, {} deleted.",
+            "{did} {}: {}.",
             what(plan, planned.map_or(&[], |planned| &*planned.units), &known),
-            counted(restored.written, "file"),
-            restored.removed
+            written_and_deleted(restored)
         ));
     }
     tell_outcomes(&env.ui, plan, &known.edits, ["was undone in part", "was not undone"]);
@@ -161,12 +162,16 @@ fn unit_in_words(unit: &Unit, is_meant: impl Fn(&StepId) -> bool) -> String {
     let mut ids: Vec<StepId> = unit.steps.iter().map(Step::id).filter(is_meant).collect();
     ids.sort_unstable();
     let steps = steps_in_words(&ids, &[]);
-    match unit.prompt().and_then(|prompt| prompt.lines().next()) {
-        Some(prompt) => {
-            format!("\"{}\" ({steps})", fit(&escape(prompt.as_bytes()), Some(PROMPT_COLUMNS)))
-        }
+    match unit.prompt().and_then(prompt_in_words) {
+        Some(prompt) => format!("{prompt} ({steps})"),
         None => steps,
     }
+}
+
+/// A prompt by its first line.
+fn prompt_in_words(prompt: &str) -> Option<String> {
+    let line = escape(prompt.lines().next()?.as_bytes());
+    Some(format!("\"{}\"", fit(&line, Some(PROMPT_COLUMNS))))
 }
 
 /// Did somebody choose a state to go back to, rather than steps?
@@ -191,6 +196,8 @@ struct Known {
     elsewhere: Vec<StepId>,
     /// The one move of Herma's own that it is about.
     moved: Option<String>,
+    /// The prompts it is about, each with its steps.
+    prompts: Vec<(Option<String>, Vec<StepId>)>,
 }
 
 impl Known {
@@ -213,7 +220,40 @@ impl Known {
             ([_], [only]) => move_in_words(&only.step),
             _ => None,
         };
-        Ok(Self { edits, elsewhere, moved })
+        let mut prompts: Vec<(Option<String>, Vec<StepId>)> = Vec::new();
+        for ListedStep { step, .. } in all {
+            let prompt = step.start.prompt.clone();
+            match prompts.iter_mut().find(|(of, _)| *of == prompt) {
+                Some((_, steps)) => steps.push(step.id()),
+                None => prompts.push((prompt, vec![step.id()])),
+            }
+        }
+        Ok(Self { edits, elsewhere, moved, prompts })
+    }
+
+    /// These steps, below the prompts they belong to where these are few.
+    fn in_words(&self, ids: &[StepId]) -> String {
+        let of = |(prompt, steps): &(Option<String>, Vec<StepId>)| {
+            let mut steps: Vec<StepId> =
+                steps.iter().copied().filter(|step| ids.contains(step)).collect();
+            steps.sort_unstable();
+            (prompt.clone(), steps)
+        };
+        let mut of_prompts: Vec<_> = self.prompts.iter().map(of).collect();
+        of_prompts.retain(|(_, steps)| !steps.is_empty());
+        of_prompts.sort_by(|(_, one), (_, other)| other.cmp(one));
+        let is_all = of_prompts.iter().map(|(_, steps)| steps.len()).sum::<usize>() == ids.len();
+        let words: Option<Vec<String>> = of_prompts
+            .iter()
+            .map(|(prompt, steps)| {
+                let prompt = prompt_in_words(prompt.as_deref()?)?;
+                Some(format!("{} of {prompt}", steps_in_words(steps, &[])))
+            })
+            .collect();
+        match words {
+            Some(words) if is_all && (1..=SHOWN).contains(&words.len()) => in_a_row(&words),
+            _ => steps_in_words(ids, &self.edits),
+        }
     }
 
     fn is_meant(&self, id: &StepId) -> bool {
@@ -223,7 +263,11 @@ impl Known {
 
 /// What is undone, in words.
 fn what(plan: &UndoPlan, units: &[Unit], known: &Known) -> String {
-    let paths: Vec<String> = plan.asked.paths.iter().map(here::path).collect();
+    let name = |path| match here::path(path) {
+        here if here == "." => "this directory".to_owned(),
+        named => named,
+    };
+    let paths: Vec<String> = plan.asked.paths.iter().map(name).collect();
     match &paths[..] {
         [] => what_steps(plan, units, known),
         paths => format!("{} in {}", what_steps(plan, units, known), in_a_row(paths)),
@@ -252,7 +296,6 @@ fn what_steps(plan: &UndoPlan, units: &[Unit], known: &Known) -> String {
     if let Some(moved) = known.moved.as_ref().filter(|_| is_whole) {
         return moved.clone();
     }
-    let edits = &known.edits;
     let of = |extent: Extent| {
         let all = outcomes.iter().filter(move |o| o.extent == extent && known.is_meant(&o.step));
         all.map(|outcome| outcome.step).collect::<Vec<StepId>>()
@@ -260,10 +303,10 @@ fn what_steps(plan: &UndoPlan, units: &[Unit], known: &Known) -> String {
     let (whole, part) = (of(Extent::Whole), of(Extent::Part));
     match (&whole[..], &part[..]) {
         ([], []) => "what changed since".to_owned(),
-        ([], part) => format!("a part of {}", steps_in_words(part, edits)),
-        (whole, []) => steps_in_words(whole, edits),
+        ([], part) => format!("a part of {}", known.in_words(part)),
+        (whole, []) => known.in_words(whole),
         (whole, part) => {
-            let [whole, part] = [whole, part].map(|ids| steps_in_words(ids, edits));
+            let [whole, part] = [whole, part].map(|ids| known.in_words(ids));
             format!("{whole} and a part of {part}")
         }
     }

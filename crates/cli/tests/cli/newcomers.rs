@@ -150,7 +150,10 @@ fn an_undo_of_some_files_names_only_the_steps_that_changed_them() {
     project.run(["redo"]).success();
     let undone = project.run(["undo", "2-5", "--", "config.py"]).success();
     let said = undone.error_text();
-    assert!(said.contains("Undid step 3 in config.py: 1 file written"), "{said}");
+    assert!(
+        said.contains("Undid step 3 of \"add an option\" in config.py: 1 file written"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -115,7 +115,8 @@ fn an_hour_ago() {
     });
     let mut shell = sits_down(&project, 80);
     types(&mut shell, "herma list", &["2", "claude", "\"make it faster\"", "1", "in the morning"]);
-    types(&mut shell, "herma restore 1h --all", &["`1h` is checkpoint 1", "`herma undo`"]);
+    let said = ["`1h` is checkpoint 1", "3 hours ago; the next, 2, 30 minutes ago", "`herma undo`"];
+    types(&mut shell, "herma restore 1h --all", &said);
     assert_eq!(project.read("config.py"), lines(1..=9));
     types(&mut shell, "herma undo", &["herma redo"]);
     assert!(project.read("config.py").contains("fast"), "and back again");

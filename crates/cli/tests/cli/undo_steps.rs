@@ -316,7 +316,7 @@ fn what_is_undone_of_a_prompt_is_said_and_nothing_more() {
     let said = |arguments: &[&str]| project.run(arguments).success().error_text().to_owned();
     let cases: [(&[&str], &str); 7] = [
         (&["undo", "--dry-run"], "Undoing \"tidy up\" (steps 2 and 3) would change 2 paths."),
-        (&["undo", "--step"], "Undid step 3: 1 file written"),
+        (&["undo", "--step"], "Undid step 3 of \"tidy up\": 1 file written"),
         (&["redo"], "Redid \"tidy up\" (step 3): 1 file written"),
         (&["undo", "a.txt"], "Undid \"tidy up\" (step 2) in a.txt: 1 file written"),
         (&["redo"], "Redid"),

@@ -346,7 +346,17 @@ impl Operation<'_> {
             let touched = plan.touched.get(step);
             touched.map_or(!plan.superseded.contains(step), |paths| !paths.is_empty())
         };
-        plan.doubts.retain(|(step, _)| is_meant(step));
+        // What only comes back goes over nothing of anybody's.
+        let goes_over = |step: &StepId| {
+            let mut touched = plan.touched.get(step).into_iter().flatten();
+            touched.any(|path| {
+                let is_there = present.cache.entry_at(path.as_bytes()).is_some();
+                is_there && plan.reversed.changes.contains_key(path)
+            })
+        };
+        plan.doubts.retain(|(step, doubt)| {
+            is_meant(step) && (*doubt != Doubt::Unclear || goes_over(step))
+        });
         Ok(plan)
     }
 

@@ -59,7 +59,7 @@ impl Sides {
             && checkpoints.len() < 2
         {
             if let Some(checkpoint) = as_checkpoint(env, project, first)? {
-                env.tell_chosen(&first.to_string_lossy(), &checkpoint);
+                env.tell_chosen(project, &first.to_string_lossy(), &checkpoint);
                 checkpoints.push(checkpoint);
             } else if !is_there(&env.absolute(Path::new(first)))
                 && let Some(place) = Place::read(env, project, first, None)?

@@ -28,7 +28,7 @@ fn chosen(env: &CommandEnv, project: &Project, texts: &[String]) -> Result<Vec<C
             }
             (found, _) => {
                 let found = found?;
-                env.tell_chosen(text, &found);
+                env.tell_chosen(project, text, &found);
                 chosen.push(found);
             }
         }

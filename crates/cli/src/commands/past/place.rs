@@ -28,7 +28,7 @@ impl Place {
         if let Some(At { text: time, when }) = when {
             let spec = Spec::Time { when: when.clone(), text: time.clone() };
             let checkpoint = project.find(&spec).map_err(|error| with_oldest(project, error))?;
-            env.tell_chosen(time, &checkpoint);
+            env.tell_chosen(project, time, &checkpoint);
             let path = project.rel_path(&env.absolute(Path::new(text)))?;
             return Ok(Some(Self { checkpoint, path }));
         }

@@ -15,7 +15,7 @@ use herma_view::listing::{counted, ranges};
 
 use self::findings::Level;
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::terminal::{Label, escape};
+use crate::terminal::{Label, escape, shown};
 
 /// Check the project, the store and the settings
 ///
@@ -80,7 +80,8 @@ fn adopt(env: &CommandEnv, id: Option<&str>) -> Result<Outcome> {
     let count = counted(count, "checkpoint");
     let [were, are] = [&adopted.were, &adopted.numbers].map(|numbers| ranges(numbers.clone()));
     let numbers = if were == are { are } else { format!("{were} there, {are} here") };
-    env.ui.status(format_args!("Reconnected {count} of project {}: {numbers}.", from.id));
+    let place = from.workdir.as_ref().map_or_else(|| format!("project {}", from.id), shown);
+    env.ui.status(format_args!("Reconnected {count} of {place}: {numbers}."));
     env.ui.hint("`herma list` shows them.");
     Ok(Outcome::Done)
 }
