@@ -103,7 +103,9 @@ impl Key {
 
     /// Does it say anything about which files are saved?
     pub fn is_about_saving(&self) -> bool {
-        self.section == CHECKPOINTS && !self.is_about_cleaning && self.name != NOTICE
+        self.section == CHECKPOINTS
+            && !self.is_about_cleaning
+            && ![NOTICE, CHECKS, OPEN_WITH].contains(&self.name)
     }
 
     /// The value when nobody set one.
@@ -206,6 +208,8 @@ const ALIKE: f64 = 0.85;
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 /// The key that says whether agents are told of what was undone.
 pub(crate) const NOTICE: &str = "notice";
+pub(crate) const CHECKS: &str = "checks";
+pub(crate) const OPEN_WITH: &str = "open_with_ignored";
 /// The section about sessions.
 pub(crate) const SESSIONS: &str = "sessions";
 
@@ -238,6 +242,8 @@ pub const KEYS: &[Key] = &[
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
     key(NOTICE, Default::Bool(true), "tell an agent with its next prompt what was undone of its work"),
+    key(CHECKS, Default::EmptyList, "commands that say that a state is good, such as `cargo test*`: one in which they exit 0 is marked green"),
+    key(OPEN_WITH, Default::EmptyList, "files and directories that checkpoints leave out and `open`, `try` and `bisect` copy from the present"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
     session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),

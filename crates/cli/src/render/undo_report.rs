@@ -115,7 +115,9 @@ pub(crate) fn report_steps_undone(
                 "`herma redo` brings it back; `herma undo` undoes what came before it."
             }
             UndoneAs::Redo => back_from_redo(planned.is_none_or(|planned| planned.is_whole)),
-            UndoneAs::Chosen | UndoneAs::Restore => "`herma undo` brings it back.",
+            UndoneAs::Chosen | UndoneAs::Restore | UndoneAs::Promote => {
+                "`herma undo` brings it back."
+            }
         });
         hint_at_all(&env.ui, plan);
     }
@@ -141,6 +143,7 @@ pub(crate) fn move_in_words(step: &Step) -> Option<String> {
     let noun = match step.kind {
         StepKind::Restore => "restore",
         StepKind::Undo => "undo",
+        StepKind::Promote => "promotion",
         _ => return None,
     };
     Some(format!("{noun} {}", step.id()))
