@@ -115,6 +115,8 @@ pub struct ToolUse {
     pub in_background: bool,
     /// After it has run: did it fail, as far as the name of the event says?
     pub failed: bool,
+    /// After it has run: the code its command exited with, if the agent says so.
+    pub exit_code: Option<u64>,
     /// After it has run: how long that took, if the agent says so. What it waited for a person before that is not in
     /// it, except where the agent asks within the tool.
     pub duration: Option<Duration>,

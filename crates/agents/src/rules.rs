@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use crate::agent::Agent;
 use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
-use crate::payload::fields::{BACKGROUND, DIRECTORIES, Field, Place, REPLACES_ALL, TOP};
+use crate::payload::fields::{
+    BACKGROUND, DIRECTORIES, EXIT_CODE, Field, Place, REPLACES_ALL, RESULT, TOP,
+};
 use crate::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, PATCHED, Payload, Spot, cut};
 
 /// The arguments that name files.
@@ -231,6 +233,7 @@ impl Rules {
             directory: payload.paths(place, DIRECTORIES.split(' ')).into_iter().next(),
             in_background: in_background(payload, place),
             failed: event.is_some_and(|event| event.to_ascii_lowercase().ends_with("failure")),
+            exit_code: EXIT_CODE.split(' ').find_map(|name| payload.number((RESULT, name))),
             duration: self.duration(payload),
             name,
         })

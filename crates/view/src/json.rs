@@ -115,6 +115,7 @@ pub fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
         changes: checkpoint.changes.map(changes_json),
         names: checkpoint.names.clone(),
         pinned: checkpoint.pinned,
+        green: checkpoint.green,
         receipt_damaged: checkpoint.receipt_damaged,
     }
 }

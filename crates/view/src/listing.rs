@@ -212,6 +212,9 @@ fn tail(checkpoint: &Checkpoint) -> String {
     if checkpoint.pinned {
         parts.push("[pinned]".to_owned());
     }
+    if checkpoint.green {
+        parts.push("[green]".to_owned());
+    }
     if checkpoint.receipt_damaged {
         parts.push("[its modes cannot be read]".to_owned());
     }
@@ -356,6 +359,7 @@ mod tests {
             changes: None,
             names: Vec::new(),
             pinned: false,
+            green: false,
             purged: Vec::new(),
             line: None,
         };

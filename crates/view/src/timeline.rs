@@ -198,6 +198,9 @@ fn labels(checkpoint: &Checkpoint) -> Vec<String> {
     if checkpoint.pinned {
         labels.push("[pinned]".to_owned());
     }
+    if checkpoint.green {
+        labels.push("[green]".to_owned());
+    }
     if checkpoint.receipt_damaged {
         labels.push("[its modes cannot be read]".to_owned());
     }

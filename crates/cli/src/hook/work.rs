@@ -10,6 +10,7 @@ use herma_core::steps::{CallEnd, Ran, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_fs::process::file_clock;
+use herma_shell::Command;
 use herma_view::notice::notice_text;
 
 use super::log::HookLog;
@@ -17,7 +18,7 @@ use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
 use crate::commands::agents::slash::{answer_prompt, failed_prompt};
 use crate::terminal::{escape, shown};
-use crate::tool_call::{MAX_HOOK_START, only_reads, start_of, wrote};
+use crate::tool_call::{MAX_HOOK_START, is_check, only_reads, start_of, wrote};
 use crate::transcript;
 use crate::transcript::refused::end_refused;
 
@@ -412,7 +413,10 @@ fn end_call(
     } else {
         let since = tool.duration.and_then(|took| began(call, took));
         let base = tool.directory.as_deref().or(call.event.directory.as_deref());
-        CallEnd::Ran(Ran { since, failed: tool.failed, wrote: wrote(project, tool, base) })
+        let text = tool.command.as_deref().map(|text| Command::Text(text.into()));
+        let is_check = |text| is_check(env, &text);
+        let passed = tool.exit_code == Some(0) && !tool.failed && text.is_some_and(is_check);
+        CallEnd::Ran(Ran { since, failed: tool.failed, passed, wrote: wrote(project, tool, base) })
     };
     match project.end_call(&which, answer, &NoProgress) {
         Ok(ended) => {

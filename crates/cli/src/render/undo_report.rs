@@ -108,12 +108,16 @@ pub(crate) fn report_steps_undone(
     tell_outcomes(&env.ui, plan, &known.edits, ["was undone in part", "was not undone"]);
     if taken.restored.is_some() {
         env.ui.status(match plan.asked.how {
-            UndoneAs::Last if !plan.asked.paths.is_empty() => "`herma redo` brings it back.",
+            UndoneAs::Last if planned.is_some_and(|planned| !planned.is_whole) => {
+                "`herma redo` brings it back."
+            }
             UndoneAs::Last => {
                 "`herma redo` brings it back; `herma undo` undoes what came before it."
             }
             UndoneAs::Redo => back_from_redo(planned.is_none_or(|planned| planned.is_whole)),
-            UndoneAs::Chosen | UndoneAs::Restore => "`herma undo` brings it back.",
+            UndoneAs::Chosen | UndoneAs::Restore | UndoneAs::Promote => {
+                "`herma undo` brings it back."
+            }
         });
         hint_at_all(&env.ui, plan);
     }
@@ -125,7 +129,7 @@ pub(crate) const fn back_from_redo(is_whole: bool) -> &'static str {
     if is_whole {
         "`herma undo` undoes it again."
     } else {
-        "`herma undo` undoes more than that: `herma undo --dry-run` shows what."
+        "`herma undo` does not undo just that: `herma undo --dry-run` shows what it would."
     }
 }
 
@@ -139,6 +143,7 @@ pub(crate) fn move_in_words(step: &Step) -> Option<String> {
     let noun = match step.kind {
         StepKind::Restore => "restore",
         StepKind::Undo => "undo",
+        StepKind::Promote => "promotion",
         _ => return None,
     };
     Some(format!("{noun} {}", step.id()))
@@ -376,9 +381,11 @@ fn tell_outcomes(ui: &Ui, plan: &UndoPlan, edits: &[StepId], [in_part, not_at_al
 fn hint_at_all(ui: &Ui, plan: &UndoPlan) {
     if let Some(since) = plan.asked.since.as_ref().filter(|_| !plan.by_hand.is_empty()) {
         let paths = plan.asked.paths.iter().map(|path| format!(" {}", quote(&here::path(path))));
-        let paths: String = paths.collect();
+        let keep = plan.asked.keep.iter();
+        let keep = keep.map(|path| format!(" --keep {}", quote(&here::path(path))));
+        let more: String = paths.chain(keep).collect();
         ui.hint(format_args!(
-            "`herma restore {}{paths} --all` undoes hand edits, too.",
+            "`herma restore {}{more} --all` undoes hand edits, too.",
             since.number
         ));
     }

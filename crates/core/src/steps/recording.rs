@@ -168,6 +168,11 @@ impl Operation<'_> {
             step.outside.unseen = step.watched.unseen();
         }
         self.note_look(&state, &look, &saved.checkpoint)?;
+        if ran.passed && !is_changed && !step.late {
+            // The mark is for people: the step has ended all the same.
+            let marked = self.mark_green(&saved.checkpoint);
+            saved.notes.extend(marked.err().map(|e| format!("the state was not marked: {e}")));
+        }
         let Checkpoint { id: checkpoint, place, .. } = saved.checkpoint;
         let moment = Moment { checkpoint, place, next_step: log.next_handle() };
         let end = match is_its {
@@ -469,6 +474,7 @@ fn kind_of(journal: &Journal) -> StepKind {
         Move::Restore => match how {
             Some(UndoneAs::Chosen | UndoneAs::Last) => StepKind::Undo,
             Some(UndoneAs::Redo) => StepKind::Redo,
+            Some(UndoneAs::Promote) => StepKind::Promote,
             Some(UndoneAs::Restore) | None => StepKind::Restore,
         },
         Move::Undo => StepKind::Undo,

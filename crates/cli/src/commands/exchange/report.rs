@@ -1,18 +1,18 @@
 //! `herma report`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use clap::Args;
 use herma_core::steps::{StepChoice, StepId};
 use herma_core::types::address::When;
-use herma_core::{Row, RowChanges, RowKind};
+use herma_core::{RelPath, Row, RowChanges, RowKind};
 use herma_view::json::{lazy_object, list};
 use herma_view::listing::counted;
 use herma_view::timeline::row_json;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::filters::parse_when;
+use crate::filters::{parse_when, session_meant};
 use crate::render::project_json;
 use crate::terminal::{escape, time};
 
@@ -28,9 +28,10 @@ pub(crate) struct ReportArgs {
     /// Only the prompt that made this change
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["session", "since"])]
     prompt: Option<u64>,
-    /// Only what this session did
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    /// Only what this session did; at least four characters of its id are enough, and without one it is the last session
+    #[arg(long, value_name = "ID", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
+    session: Option<Option<String>>,
     /// Only from this time on: 10m, 2h, 3d, 15:30, yesterday, 2026-11-02
     #[arg(long, value_name = "TIME", value_parser = parse_when)]
     since: Option<When>,
@@ -39,7 +40,8 @@ pub(crate) struct ReportArgs {
 pub(crate) fn cmd_report(env: &CommandEnv, args: &ReportArgs) -> Result<Outcome> {
     let project = env.open_project()?;
     let since = args.since.as_ref().and_then(|when| when.first_second(env.now()));
-    let choice = StepChoice { session: args.session.clone(), since, ..StepChoice::default() };
+    let session = session_meant(&project, args.session.as_ref())?;
+    let choice = StepChoice { session, since, ..StepChoice::default() };
     let mut rows = env.ui.during(|progress| {
         let _ = progress;
         project.rows(&choice, usize::MAX, None)
@@ -80,7 +82,7 @@ fn write_report(out: &mut dyn Write, rows: &[Row]) -> std::io::Result<()> {
             undone => format!("; {} undone since", counted(undone, "change")),
         };
         let rows = counted(share.rows, "change");
-        writeln!(out, "- {who}: {rows}, {}{lines}{undone}", counted(share.files, "file"))?;
+        writeln!(out, "- {who}: {rows}, {}{lines}{undone}", counted(share.files.len(), "file"))?;
     }
     Ok(())
 }
@@ -152,20 +154,20 @@ fn who(row: &Row) -> String {
 
 /// What one of them changed.
 #[derive(Default)]
-struct Share {
+struct Share<'r> {
     rows: usize,
-    files: usize,
+    files: BTreeSet<&'r RelPath>,
     lines: Option<(u64, u64)>,
     undone: usize,
 }
 
-fn shares(rows: &[Row]) -> BTreeMap<String, Share> {
-    let mut shares: BTreeMap<String, Share> = BTreeMap::new();
+fn shares(rows: &[Row]) -> BTreeMap<String, Share<'_>> {
+    let mut shares: BTreeMap<String, Share<'_>> = BTreeMap::new();
     for row in rows {
         let share =
             shares.entry(who(row)).or_insert(Share { lines: Some((0, 0)), ..Share::default() });
         share.rows += 1;
-        share.files += row.changes.count;
+        share.files.extend(row.changes.files.keys());
         let sum =
             |(a, b): (u64, u64), (c, d): (u64, u64)| (a.saturating_add(c), b.saturating_add(d));
         share.lines = share.lines.zip(row.changes.lines).map(|(all, one)| sum(all, one));

@@ -81,9 +81,8 @@ pub(crate) fn cmd_find(env: &CommandEnv, args: &FindArgs) -> Result<Outcome> {
     if found.len() > 1 && !args.null {
         env.ui.status(format_args!("{} found, {gone} not there now.", found.len()));
     }
-    if let Some(gone) = found.iter().find(|one| !one.is_there) {
-        let typed = quote(&here::path(&gone.stay.path));
-        env.ui.hint(format_args!("`herma restore --last {typed}` brings it back."));
+    if let Some(back) = found.iter().find_map(back) {
+        env.ui.hint(format_args!("`{back}` brings it back."));
     }
     if !found.is_empty() || outcome != Outcome::Done {
         return Ok(outcome);
@@ -121,8 +120,16 @@ fn found_json(one: &FoundPath) -> impl Serialize + use<> {
         versions: one.versions,
         is_there: one.is_there,
         removed: one.stay.gone.as_ref().filter(|_| !one.is_there).map(change_json),
-        back: (!one.is_there).then(|| {
-            format!("herma restore --last {}", quote(&here::path(&one.stay.path)))
-        }),
+        back: back(one),
     }
+}
+
+/// What to type to bring it back. Nothing where no terminal could show what is to be typed.
+fn back(one: &FoundPath) -> Option<String> {
+    let name = here::path(&one.stay.path);
+    let is_exact = name.as_bytes() == &*here::bytes(one.stay.path.as_bytes());
+    // What looks like an option is taken for one.
+    let dot = if name.starts_with('-') { "./" } else { "" };
+    (!one.is_there && is_exact)
+        .then(|| format!("herma restore --last {}", quote(&format!("{dot}{name}"))))
 }

@@ -289,6 +289,9 @@ fn write_checkpoint(
     if checkpoint.pinned {
         writeln!(out, "Pinned:   yes")?;
     }
+    if checkpoint.green {
+        writeln!(out, "Green:    a check passed")?;
+    }
     if let Some(count) = checkpoint.changes {
         let by = if is_step || !is_for_agent { "" } else { ", by no agent" };
         writeln!(out, "Changed:  {}{by}", listing::changes_in_words(count))?;

@@ -1,14 +1,9 @@
-//! What a number of YAML 1.1 is worth, and how a number is written so that every reader sees the same one.
+//! Which words are numbers to YAML 1.1, what they are worth, and how a number is written so that every reader sees the same one.
 
 use serde::Serializer;
 
-use super::resolve;
-
 /// The number as a JSON number, or as its text where JSON has none for it.
-pub(in crate::resume) fn serialize<S: Serializer>(
-    text: &str,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     match whole(text) {
         Some(number) => match (i64::try_from(number), u64::try_from(number)) {
             (Ok(number), _) => serializer.serialize_i64(number),
@@ -24,7 +19,7 @@ pub(in crate::resume) fn serialize<S: Serializer>(
 
 /// The value of a whole number, if it is one of a common size.
 pub fn whole(text: &str) -> Option<i128> {
-    if !resolve::is_integer(text) {
+    if !is_integer(text) {
         return None;
     }
     let text = text.replace('_', "");
@@ -48,7 +43,7 @@ pub fn whole(text: &str) -> Option<i128> {
 
 /// The value of a number with a point.
 pub fn fraction(text: &str) -> Option<f64> {
-    if !resolve::is_float(text) {
+    if !is_float(text) {
         return None;
     }
     let text = text.replace('_', "").to_ascii_lowercase();
@@ -67,7 +62,7 @@ pub fn fraction(text: &str) -> Option<f64> {
 }
 
 /// A number with a point, as YAML 1.1 and 1.2 both read it.
-pub(in crate::resume) fn float_text(number: f64) -> String {
+pub(crate) fn float_text(number: f64) -> String {
     if number.is_nan() {
         return ".nan".to_owned();
     }
@@ -80,6 +75,80 @@ pub(in crate::resume) fn float_text(number: f64) -> String {
     let point = if digits.contains('.') { "" } else { ".0" };
     let sign = if exponent.starts_with('-') { "" } else { "+" };
     format!("{digits}{point}e{sign}{exponent}")
+}
+
+fn without_sign(text: &str) -> &str {
+    text.strip_prefix(['-', '+']).unwrap_or(text)
+}
+
+fn all(text: &str, accepted: impl Fn(u8) -> bool) -> bool {
+    text.bytes().all(|b| b == b'_' || accepted(b))
+}
+
+/// `[0-9][0-9_]*`
+fn is_digits(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && all(text, |b| b.is_ascii_digit())
+}
+
+/// `(:[0-5]?[0-9])+`, without the first colon.
+fn is_sixties(text: &str) -> bool {
+    text.split(':').all(|part| match part.as_bytes() {
+        [ones] => ones.is_ascii_digit(),
+        [tens, ones] => (b'0'..=b'5').contains(tens) && ones.is_ascii_digit(),
+        _ => false,
+    })
+}
+
+pub(crate) fn is_integer(text: &str) -> bool {
+    let digits = without_sign(text);
+    if let Some(binary) = digits.strip_prefix("0b") {
+        return !binary.is_empty() && all(binary, |b| matches!(b, b'0' | b'1'));
+    }
+    if let Some(hexadecimal) = digits.strip_prefix("0x") {
+        return !hexadecimal.is_empty() && all(hexadecimal, |b| b.is_ascii_hexdigit());
+    }
+    if let Some(octal) = digits.strip_prefix('0') {
+        return all(octal, |b| (b'0'..=b'7').contains(&b));
+    }
+    match digits.split_once(':') {
+        Some((first, rest)) => is_digits(first) && is_sixties(rest),
+        None => is_digits(digits),
+    }
+}
+
+pub(crate) fn is_float(text: &str) -> bool {
+    let digits = without_sign(text);
+    if matches!(digits, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return true;
+    }
+    let Some((whole, rest)) = digits.split_once('.') else { return false };
+    if whole.is_empty() {
+        // `PyYAML` wants no sign here.
+        let (fraction, exponent) = cut_exponent(rest);
+        return digits == text && is_digits(fraction) && is_exponent(exponent);
+    }
+    if let Some((first, sixties)) = whole.split_once(':') {
+        return is_digits(first) && is_sixties(sixties) && all(rest, |b| b.is_ascii_digit());
+    }
+    let (fraction, exponent) = cut_exponent(rest);
+    is_digits(whole) && all(fraction, |b| b.is_ascii_digit()) && is_exponent(exponent)
+}
+
+fn cut_exponent(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(['e', 'E']) {
+        Some((fraction, exponent)) => (fraction, Some(exponent)),
+        None => (text, None),
+    }
+}
+
+/// Nothing, or a sign and digits: without the sign it is text.
+fn is_exponent(exponent: Option<&str>) -> bool {
+    exponent.is_none_or(|exponent| {
+        let digits = without_sign(exponent);
+        digits.len() < exponent.len()
+            && !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]
@@ -113,7 +182,7 @@ mod tests {
     fn written_numbers_are_numbers_to_every_reader() {
         for number in [0.0, -1.5, 1e21, 1e-7, 1.25e300, f64::MIN_POSITIVE, f64::MAX] {
             let text = float_text(number);
-            assert!(resolve::is_float(&text), "{text}");
+            assert!(is_float(&text), "{text}");
             assert_eq!(fraction(&text), Some(number), "{text}");
         }
     }

@@ -1,6 +1,6 @@
 //! Records to try: strings that have confused some reader, and random ones.
 
-use herma_sessions::resume::{Map, Value};
+use herma_yaml::{Map, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,12 +1,12 @@
 //! From the text of a file to a value. The file may have been written by anybody.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
-use super::resolve::resolve;
-use crate::resume::value::{Map, Value};
+use crate::resolve::resolve;
+use crate::value::{Entry, Line, Map, Value};
 
 /// Deeper nesting is refused.
 const MAX_NESTING: usize = 64;
@@ -32,13 +32,36 @@ pub struct YamlError {
     pub is_only_unknown: bool,
 }
 
+/// What may be read otherwise than `PyYAML` reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// What a word without quotes means.
+    pub resolve: fn(&str) -> Value,
+    /// Is a key that stands twice in a map an error? Else the last one counts.
+    pub unique_keys: bool,
+    /// Is a value with a tag that is not known read as if it had none? Else it is an error.
+    pub ignore_tags: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { resolve, unique_keys: false, ignore_tags: false }
+    }
+}
+
 /// Reads one document.
 pub fn read(text: &str) -> Result<Value, YamlError> {
+    read_by(text, Rules::default())
+}
+
+/// Reads one document by rules of its own.
+pub fn read_by(text: &str, rules: Rules) -> Result<Value, YamlError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let indented = with_old_breaks_indented(text);
     let text = indented.as_ref();
     let mut builder = Builder {
         text,
+        rules,
         open: Vec::new(),
         anchors: HashMap::new(),
         copied: 0,
@@ -63,12 +86,13 @@ pub fn read(text: &str) -> Result<Value, YamlError> {
 struct Open {
     content: Content,
     anchor: usize,
+    line: usize,
 }
 
 enum Content {
     List(Vec<Value>),
     /// What is in the map, the key that waits for its value, and what is to be merged in.
-    Map(Vec<(Value, Value)>, Option<Key>, Vec<Map>),
+    Map(Vec<Entry>, Option<Key>, Vec<Map>),
 }
 
 enum Key {
@@ -79,6 +103,7 @@ enum Key {
 
 struct Builder<'t> {
     text: &'t str,
+    rules: Rules,
     open: Vec<Open>,
     anchors: HashMap<usize, Value>,
     copied: usize,
@@ -103,7 +128,7 @@ impl Builder<'_> {
                     return Ok(());
                 }
                 let value = self.scalar(&text, style, tag.as_deref(), span)?;
-                self.finish(value, anchor)?;
+                self.finish(value, anchor, self.line)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.check_tag(tag.as_deref(), "seq")?;
@@ -114,14 +139,17 @@ impl Builder<'_> {
                 self.begin(Content::Map(Vec::new(), None, Vec::new()), anchor)?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let Some(Open { content, anchor }) = self.open.pop() else {
+                let Some(Open { content, anchor, line }) = self.open.pop() else {
                     return Err(self.grammar("an end without a beginning"));
                 };
                 let value = match content {
                     Content::List(values) => Value::List(values),
-                    Content::Map(entries, _, merged) => Value::Map(merge(entries, &merged)),
+                    Content::Map(entries, _, merged) => {
+                        self.check_keys(&entries)?;
+                        Value::Map(merge(entries, &merged))
+                    }
                 };
-                self.finish(value, anchor)?;
+                self.finish(value, anchor, line)?;
             }
             Event::Alias(anchor) => {
                 let Some(value) = self.anchors.get(&anchor) else {
@@ -132,7 +160,7 @@ impl Builder<'_> {
                     return Err(self.grammar(TOO_MANY_COPIES));
                 }
                 let value = value.clone();
-                self.finish(value, 0)?;
+                self.finish(value, 0, self.line)?;
             }
             _ => {}
         }
@@ -154,12 +182,12 @@ impl Builder<'_> {
         if let Some(Content::Map(_, None, _)) = self.content() {
             return Err(self.grammar(COMPLEX_KEY));
         }
-        self.open.push(Open { content, anchor });
+        self.open.push(Open { content, anchor, line: self.line });
         Ok(())
     }
 
-    /// Puts a complete value where it belongs.
-    fn finish(&mut self, value: Value, anchor: usize) -> Result<(), YamlError> {
+    /// Puts a complete value, which begins in `line`, where it belongs.
+    fn finish(&mut self, value: Value, anchor: usize, line: usize) -> Result<(), YamlError> {
         if anchor != 0 {
             self.copied += value.weight();
             if self.copied > MAX_ALIAS_BYTES {
@@ -175,7 +203,10 @@ impl Builder<'_> {
                     return Err(self.grammar(COMPLEX_KEY));
                 }
                 None => *key = Some(Key::Plain(value)),
-                Some(Key::Plain(key)) => entries.push((key, value)),
+                Some(Key::Plain(key)) => {
+                    let line = Line(Some(line as u64));
+                    entries.push(Entry { key, value, line });
+                }
                 Some(Key::Merge) => match to_merge(value) {
                     Some(maps) => merged.extend(maps),
                     None => return Err(self.grammar("`<<` merges maps only")),
@@ -198,7 +229,7 @@ impl Builder<'_> {
     ) -> Result<Value, YamlError> {
         let Some(tag) = tag else {
             return Ok(match style {
-                ScalarStyle::Plain => resolve(text),
+                ScalarStyle::Plain => (self.rules.resolve)(text),
                 ScalarStyle::SingleQuoted => match span.slice(self.text) {
                     Some(source) if source.contains(OLD_BREAKS) => single_quoted(source).into(),
                     _ => text.into(),
@@ -206,7 +237,7 @@ impl Builder<'_> {
                 _ => text.into(),
             });
         };
-        let value = resolve(text);
+        let value = (self.rules.resolve)(text);
         let fits = match (tag.core_suffix(), &value) {
             (Some("str"), _) => return Ok(text.into()),
             (Some("null"), Value::Null)
@@ -218,14 +249,33 @@ impl Builder<'_> {
             (None, _) if tag.parts() == ("!", "") || tag.parts() == ("", "!") => {
                 return Ok(text.into());
             }
+            _ if self.rules.ignore_tags => true,
             _ => return Err(self.unknown(tag)),
         };
         if fits { Ok(value) } else { Err(self.grammar("a tag that does not fit its value")) }
     }
 
+    fn check_keys(&self, entries: &[Entry]) -> Result<(), YamlError> {
+        let mut seen = HashSet::new();
+        let mut entries = entries.iter().filter(|_| self.rules.unique_keys);
+        match entries.find(|entry| !seen.insert(&entry.key)) {
+            Some(Entry { key, line, .. }) => Err(YamlError {
+                line: line.0.map_or(self.line, |line| line as usize),
+                what: format!(
+                    "the key `{}` stands there twice",
+                    key.as_key().unwrap_or_default().escape_debug()
+                ),
+                is_only_unknown: false,
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn check_tag(&self, tag: Option<&Tag>, expected: &str) -> Result<(), YamlError> {
         match tag {
-            Some(tag) if tag.core_suffix() != Some(expected) => Err(self.unknown(tag)),
+            Some(tag) if tag.core_suffix() != Some(expected) && !self.rules.ignore_tags => {
+                Err(self.unknown(tag))
+            }
             _ => Ok(()),
         }
     }
@@ -259,10 +309,9 @@ fn to_merge(value: Value) -> Option<Vec<Map>> {
 }
 
 /// Merged keys come first; the map's own win, then those of the first map that has them.
-fn merge(own: Vec<(Value, Value)>, merged: &[Map]) -> Map {
-    let merged = merged.iter().rev().flat_map(Map::iter);
-    let merged = merged.map(|(key, value)| (key.clone(), value.clone()));
-    Map::from_entries(merged.chain(own).collect())
+fn merge(own: Vec<Entry>, merged: &[Map]) -> Map {
+    let merged = merged.iter().rev().flat_map(Map::entries).cloned();
+    Map::from_entries(merged.chain(own))
 }
 
 /// What ends a line in version 1.1 and no longer in 1.2.
@@ -350,6 +399,32 @@ mod tests {
         assert_eq!(read("'a\u{2028}\n  b'").unwrap(), "a\u{2028}\nb".into());
         assert_eq!(read("'a\n\n\u{2028}  b'").unwrap(), "a\n\u{2028}b".into());
         assert_eq!(read("'a\u{85}  b''c'").unwrap(), "a b'c".into());
+    }
+
+    #[test]
+    fn values_have_their_lines_and_the_same_value_is_equal_wherever_it_stands() {
+        let value = read("a: 1\n\nb:\n  - x\nc: {k:\n  2}\na: 4\n").unwrap();
+        let lines = value.as_map().unwrap().entries().iter();
+        let lines: Vec<_> = lines.map(|e| (e.key.as_text().unwrap(), e.line.0.unwrap())).collect();
+        assert_eq!(lines, [("a", 7), ("b", 4), ("c", 5)]);
+        assert_eq!(read("a: 1"), read("\n\na: 1"));
+    }
+
+    #[test]
+    fn tags_that_are_not_known_can_be_ignored() {
+        let rules = Rules { ignore_tags: true, ..Rules::default() };
+        let text = "a: !x 1\nb: !!python/tuple [!y z]\nc: !!str 2\n";
+        let value = read_by(text, rules).unwrap();
+        assert_eq!(serde_json::to_string(&value).unwrap(), r#"{"a":1,"b":["z"],"c":"2"}"#);
+        assert!(read_by("a: !!int x", rules).is_err());
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_an_error_where_that_is_asked_for() {
+        let rules = Rules { unique_keys: true, ..Rules::default() };
+        let error = read_by("m:\n  a: 1\n  \"a\": 2\n", rules).unwrap_err();
+        assert_eq!(error.to_string(), "line 3: the key `a` stands there twice");
+        assert!(read_by("x: &x {a: 1}\ny: {<<: *x, a: 2}\n", rules).is_ok());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What a word without quotes means: the rules of YAML 1.1 as `PyYAML` applies them.
 
-use crate::resume::value::Value;
+use crate::numbers::{is_float, is_integer};
+use crate::value::Value;
 
 /// The value of a plain scalar.
-pub(super) fn resolve(text: &str) -> Value {
+pub(crate) fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::Bool(true),
@@ -14,80 +15,6 @@ pub(super) fn resolve(text: &str) -> Value {
         _ if is_timestamp(text) => Value::Time(text.to_owned()),
         _ => text.into(),
     }
-}
-
-fn without_sign(text: &str) -> &str {
-    text.strip_prefix(['-', '+']).unwrap_or(text)
-}
-
-fn all(text: &str, accepted: impl Fn(u8) -> bool) -> bool {
-    text.bytes().all(|b| b == b'_' || accepted(b))
-}
-
-/// `[0-9][0-9_]*`
-fn is_digits(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit()) && all(text, |b| b.is_ascii_digit())
-}
-
-/// `(:[0-5]?[0-9])+`, without the first colon.
-fn is_sixties(text: &str) -> bool {
-    text.split(':').all(|part| match part.as_bytes() {
-        [ones] => ones.is_ascii_digit(),
-        [tens, ones] => (b'0'..=b'5').contains(tens) && ones.is_ascii_digit(),
-        _ => false,
-    })
-}
-
-pub(super) fn is_integer(text: &str) -> bool {
-    let digits = without_sign(text);
-    if let Some(binary) = digits.strip_prefix("0b") {
-        return !binary.is_empty() && all(binary, |b| matches!(b, b'0' | b'1'));
-    }
-    if let Some(hexadecimal) = digits.strip_prefix("0x") {
-        return !hexadecimal.is_empty() && all(hexadecimal, |b| b.is_ascii_hexdigit());
-    }
-    if let Some(octal) = digits.strip_prefix('0') {
-        return all(octal, |b| (b'0'..=b'7').contains(&b));
-    }
-    match digits.split_once(':') {
-        Some((first, rest)) => is_digits(first) && is_sixties(rest),
-        None => is_digits(digits),
-    }
-}
-
-pub(super) fn is_float(text: &str) -> bool {
-    let digits = without_sign(text);
-    if matches!(digits, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return true;
-    }
-    let Some((whole, rest)) = digits.split_once('.') else { return false };
-    if whole.is_empty() {
-        // `PyYAML` wants no sign here.
-        let (fraction, exponent) = cut_exponent(rest);
-        return digits == text && is_digits(fraction) && is_exponent(exponent);
-    }
-    if let Some((first, sixties)) = whole.split_once(':') {
-        return is_digits(first) && is_sixties(sixties) && all(rest, |b| b.is_ascii_digit());
-    }
-    let (fraction, exponent) = cut_exponent(rest);
-    is_digits(whole) && all(fraction, |b| b.is_ascii_digit()) && is_exponent(exponent)
-}
-
-fn cut_exponent(text: &str) -> (&str, Option<&str>) {
-    match text.split_once(['e', 'E']) {
-        Some((fraction, exponent)) => (fraction, Some(exponent)),
-        None => (text, None),
-    }
-}
-
-/// Nothing, or a sign and digits: without the sign it is text.
-fn is_exponent(exponent: Option<&str>) -> bool {
-    exponent.is_none_or(|exponent| {
-        let digits = without_sign(exponent);
-        digits.len() < exponent.len()
-            && !digits.is_empty()
-            && digits.bytes().all(|b| b.is_ascii_digit())
-    })
 }
 
 /// A date, or a date and a time of day.

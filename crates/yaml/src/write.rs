@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::resume::value::{Map, Value};
+use crate::value::{Map, Value};
 
 /// Longer keys are written `? key`: readers look only so far for the colon of a simple one.
 const MAX_SIMPLE_KEY_CHARACTERS: usize = 120;
@@ -170,8 +170,8 @@ fn double_quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
     use super::*;
+    use crate::read;
 
     fn map(entries: &[(&str, Value)]) -> Map {
         let mut map = Map::new();

@@ -1,19 +1,21 @@
-//! The data in a resume record: what YAML can say, with the order of keys and the writing of numbers kept.
+//! What YAML can say, with the order of keys and the writing of numbers kept.
 //!
-//! A record is read, changed in a few places and written again. What is not understood must come out as it
-//! went in, so numbers and times keep the text they were written with.
+//! A resume record is read, changed in a few places and written again. What is not understood must come out as it
+//! went in, so numbers and times keep the text they were written with. Settings are read with their lines, so that
+//! what is wrong can be named with its place.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::yaml::numbers;
+use crate::numbers;
 
-/// One value of a record.
+/// One value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Value {
     /// Nothing.
@@ -35,7 +37,35 @@ pub enum Value {
 
 /// Keys with their values, in the order of the file. Keys are scalars, and in practice text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Map(Vec<(Value, Value)>);
+pub struct Map(Vec<Entry>);
+
+/// A key with its value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// The key.
+    pub key: Value,
+    /// Its value.
+    pub value: Value,
+    /// Where the value begins.
+    pub line: Line,
+}
+
+/// A line of the text, from 1, for what was read from one. It is no part of what an entry says: entries that differ
+/// in nothing else are equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line(pub Option<u64>);
+
+impl PartialEq for Line {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Line {}
+
+impl Hash for Line {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
 
 impl Value {
     /// The text, if it is text.
@@ -43,6 +73,17 @@ impl Value {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// The text of a key, which may be a number.
+    pub fn as_key(&self) -> Option<&str> {
+        match self {
+            Self::Null => Some("null"),
+            Self::Bool(true) => Some("true"),
+            Self::Bool(false) => Some("false"),
+            Self::Number(text) | Self::Time(text) | Self::Text(text) => Some(text),
+            Self::List(_) | Self::Map(_) => None,
         }
     }
 
@@ -68,12 +109,12 @@ impl Value {
     }
 
     /// How much copying it costs.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         1 + match self {
             Self::Null | Self::Bool(_) => 0,
             Self::Number(text) | Self::Time(text) | Self::Text(text) => text.len(),
             Self::List(values) => values.iter().map(Self::weight).sum(),
-            Self::Map(map) => map.iter().map(|(k, v)| k.weight() + v.weight()).sum(),
+            Self::Map(map) => map.iter().map(|(key, value)| key.weight() + value.weight()).sum(),
         }
     }
 }
@@ -96,10 +137,16 @@ impl From<f64> for Value {
     }
 }
 
+impl From<(Value, Value)> for Entry {
+    fn from((key, value): (Value, Value)) -> Self {
+        Self { key, value, line: Line::default() }
+    }
+}
+
 impl Map {
     /// A map of these keys and values, in this order; of equal keys the last value counts.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (Value, Value)>) -> Self {
-        Self::from_entries(pairs.into_iter().collect())
+        Self::from_entries(pairs.into_iter().map(Entry::from))
     }
 
     /// A map without keys.
@@ -109,18 +156,18 @@ impl Map {
 
     /// The last value of each key, at the place of the first. A file may have very many keys, so none is
     /// looked for among all the others.
-    pub(super) fn from_entries(entries: Vec<(Value, Value)>) -> Self {
-        let mut places = HashMap::with_capacity(entries.len());
-        let mut map: Vec<(Value, Value)> = Vec::with_capacity(entries.len());
-        for (key, value) in entries {
-            match places.entry(key) {
-                Entry::Occupied(place) => {
+    pub(crate) fn from_entries(entries: impl Iterator<Item = Entry>) -> Self {
+        let mut places = HashMap::new();
+        let mut map: Vec<Entry> = Vec::new();
+        for entry in entries {
+            match places.entry(entry.key.clone()) {
+                Occupied(place) => {
                     let place: usize = *place.get();
-                    map[place].1 = value;
+                    map[place] = entry;
                 }
-                Entry::Vacant(place) => {
-                    map.push((place.key().clone(), value));
-                    place.insert(map.len() - 1);
+                Vacant(place) => {
+                    place.insert(map.len());
+                    map.push(entry);
                 }
             }
         }
@@ -139,17 +186,22 @@ impl Map {
 
     /// Keys and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> {
-        self.0.iter().map(|(key, value)| (key, value))
+        self.0.iter().map(|entry| (&entry.key, &entry.value))
+    }
+
+    /// The same with their lines.
+    pub fn entries(&self) -> &[Entry] {
+        &self.0
     }
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.place_of(key).map(|at| &self.0[at].1)
+        self.place_of(key).map(|at| &self.0[at].value)
     }
 
     /// Where a key stands.
-    pub(super) fn place_of(&self, key: &str) -> Option<usize> {
-        self.0.iter().position(|(k, _)| k.as_text() == Some(key))
+    pub fn place_of(&self, key: &str) -> Option<usize> {
+        self.0.iter().position(|entry| entry.key.as_text() == Some(key))
     }
 
     /// Gives a key a value, in its place if it has one, else at the end.
@@ -158,21 +210,21 @@ impl Map {
     }
 
     /// Like [`Map::set`], for a key of any kind.
-    pub(super) fn put(&mut self, key: Value, value: Value) {
-        match self.0.iter_mut().find(|(known, _)| *known == key) {
-            Some(entry) => entry.1 = value,
-            None => self.0.push((key, value)),
+    pub fn put(&mut self, key: Value, value: Value) {
+        match self.0.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) => entry.value = value,
+            None => self.0.push((key, value).into()),
         }
     }
 
     /// Puts a key that is not there yet at a place.
-    pub(super) fn insert_at(&mut self, place: usize, key: &str, value: Value) {
-        self.0.insert(place.min(self.0.len()), (key.into(), value));
+    pub fn insert_at(&mut self, place: usize, key: &str, value: Value) {
+        self.0.insert(place.min(self.0.len()), (key.into(), value).into());
     }
 
     /// Takes a key out.
     pub fn take(&mut self, key: &str) -> Option<Value> {
-        self.place_of(key).map(|at| self.0.remove(at).1)
+        self.place_of(key).map(|at| self.0.remove(at).value)
     }
 }
 
@@ -199,14 +251,8 @@ impl Serialize for Map {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_map(Some(self.len()))?;
         for (key, value) in self.iter() {
-            let key = match key {
-                Value::Null => "null",
-                Value::Bool(true) => "true",
-                Value::Bool(false) => "false",
-                Value::Number(text) | Value::Time(text) | Value::Text(text) => text,
-                Value::List(_) | Value::Map(_) => {
-                    return Err(serde::ser::Error::custom("a key is no scalar"));
-                }
+            let Some(key) = key.as_key() else {
+                return Err(serde::ser::Error::custom("a key is no scalar"));
             };
             out.serialize_entry(key, value)?;
         }
@@ -266,7 +312,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         while let Some((key, value)) = entries.next_entry::<String, Value>()? {
             read.push((key.into(), value));
         }
-        Ok(Value::Map(Map::from_entries(read)))
+        Ok(Value::Map(Map::from_pairs(read)))
     }
 }
 
