@@ -28,7 +28,7 @@ const LIMITS: Limits = Limits {
     crate_lines: 20_000,
     folder_files: 15,
     unsafe_blocks: 5,
-    larger_crates: &[("cli", 22_200)],
+    larger_crates: &[],
 };
 
 /// In percent: so far a crate may be from what the table says.
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     const NONE: Limits =
-        Limits { total: 91_000, crate_lines: 5, folder_files: 2, unsafe_blocks: 1, larger_crates: &[] };
+        Limits { total: 6, crate_lines: 5, folder_files: 2, unsafe_blocks: 1, larger_crates: &[] };
 
     /// Crate `a` has five lines in three files, `b` has one; `xtask` does not count.
     fn sizes() -> Vec<Size> {
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn each_limit_is_kept() {
         let limits = [
-            Limits { total: 91_000, ..NONE },
+            Limits { total: 5, ..NONE },
             Limits { crate_lines: 4, ..NONE },
             Limits { folder_files: 1, ..NONE },
             Limits { unsafe_blocks: 0, ..NONE },
