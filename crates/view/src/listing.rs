@@ -277,6 +277,22 @@ pub fn in_columns<const N: usize>(
     rows.iter().map(line).collect()
 }
 
+/// Prints them, nothing behind the last one.
+pub fn write_columns<const N: usize>(
+    out: &mut dyn Write,
+    style: &Style,
+    labels: [Label; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let mut lines = in_columns(style, labels, rows).into_iter();
+    lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+}
+
+/// A text with spaces behind it, so that it takes so many columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
 /// How many columns a text takes.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
@@ -326,6 +342,12 @@ mod tests {
         let lines = "Kept: one two\n      three\n      four\n      漢字";
         assert_eq!(wrapped("Kept: ", text, Some(13)), lines);
         assert_eq!(wrapped("", "alphabet soup", Some(3)), "alphabet\nsoup");
+    }
+
+    #[test]
+    fn columns_are_padded_by_what_is_seen() {
+        assert_eq!(padded("漢", 4), "漢  ");
+        assert_eq!(padded("long", 2), "long");
     }
 
     #[test]

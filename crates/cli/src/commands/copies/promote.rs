@@ -17,7 +17,7 @@ use crate::commands::copies::known;
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::render::patch_choice::write_preview;
 use crate::render::project_json;
-use crate::render::restore_report::write_files;
+use crate::render::restore_report::print_files;
 use crate::terminal::{Ui, quote, shown};
 
 /// Bring in what was changed in a copy
@@ -119,7 +119,7 @@ fn report(
     let restored = promoted.and_then(|promoted| promoted.restored.as_deref());
     match (promoted, restored) {
         (None, _) => write_preview(&env.ui, &project.preview_promote(plan)?)?,
-        (_, Some(restored)) => write_files(&env.ui, &restored.plan, &restored.kept, false)?,
+        (_, Some(restored)) => print_files(&env.ui, (&restored.plan, &restored.kept), false)?,
         _ => {}
     }
     tell(&env.ui, plan);

@@ -9,14 +9,15 @@ use herma_core::types::clock::Timestamp;
 use herma_core::{FoundPath, NamePattern, NamesAsked};
 use herma_view::json::Serialize;
 
-use super::{by, change_json, interval, stay_json, unread_json, warn_of_unread};
+use super::warn_of_unread;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::filters::TimeAndPlace;
 use crate::render::project_json;
 use crate::terminal::{Label, escape, quote, time};
 use herma_view::here;
 use herma_view::json::{lazy_object, list, object};
-use herma_view::listing::{counted, in_columns};
+use herma_view::listing::{counted, write_columns};
+use herma_view::past::{by, change_json, interval, stay_json, unread_json};
 
 /// Find files and directories of all times by name, deleted ones too
 ///
@@ -71,8 +72,7 @@ pub(crate) fn cmd_find(env: &CommandEnv, args: &FindArgs) -> Result<Outcome> {
         let now = env.now();
         let rows: Vec<[String; 4]> = found.iter().map(|one| row(one, now)).collect();
         let labels = [Label::Name, Label::Number, Label::Faint, Label::Changed];
-        let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
-        lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+        write_columns(out, &env.ui, labels, &rows)
     })?;
     if count > found.len() {
         env.ui.status(format_args!("And {} more.", count - found.len()));

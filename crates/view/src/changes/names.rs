@@ -5,14 +5,13 @@ use std::io::Write;
 
 use herma_core::RelPath;
 use herma_diff::{Change, FileStat};
-use herma_view::here;
-use herma_view::listing::counted;
 
-use crate::terminal::{Label, Ui};
-use herma_view::style::Theme;
+use crate::here;
+use crate::listing::counted;
+use crate::style::{Label, Style, Theme};
 
 /// `A`, `D`, `M`, `T` or `R`, as git has it.
-pub(super) fn status_letter(change: &Change) -> char {
+pub fn status_letter(change: &Change) -> char {
     match (change.old, change.new) {
         (None, _) => 'A',
         (_, None) => 'D',
@@ -23,9 +22,9 @@ pub(super) fn status_letter(change: &Change) -> char {
 }
 
 /// Prints the names, with what happened if asked for.
-pub(super) fn write_names(
+pub fn write_names(
     out: &mut dyn Write,
-    ui: &Ui,
+    style: &Style,
     changes: &[Change],
     with_status: bool,
     null: bool,
@@ -47,7 +46,7 @@ pub(super) fn write_names(
             continue;
         }
         if with_status {
-            write!(out, "{}\t", ui.theme.paint(label(letter), &status))?;
+            write!(out, "{}\t", style.theme.paint(label(letter), &status))?;
         }
         match from {
             Some(from) => writeln!(out, "{}\t{}", here::path(from), here::path(&change.path))?,
@@ -71,9 +70,9 @@ fn write_exactly(out: &mut dyn Write, path: &RelPath) -> io::Result<()> {
 }
 
 /// Prints how many lines changed per file, and altogether.
-pub(super) fn write_stats(
+pub fn write_stats(
     out: &mut dyn Write,
-    ui: &Ui,
+    style: &Style,
     files: &[FileStat],
     null: bool,
 ) -> io::Result<()> {
@@ -87,13 +86,13 @@ pub(super) fn write_stats(
     let names: Vec<_> = files.iter().map(name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(60);
     for (file, name) in files.iter().zip(&names) {
-        writeln!(out, "{name:<width$} | {}", counts(file, ui.theme))?;
+        writeln!(out, "{name:<width$} | {}", counts(file, style.theme))?;
     }
     writeln!(out, "{}", total(files))
 }
 
 /// How many lines changed in a file.
-pub(crate) fn counts(file: &FileStat, theme: Theme) -> String {
+pub fn counts(file: &FileStat, theme: Theme) -> String {
     match (file.insertions, file.deletions) {
         (Some(insertions), Some(deletions)) => format!(
             "{} {}",
@@ -106,13 +105,14 @@ pub(crate) fn counts(file: &FileStat, theme: Theme) -> String {
 }
 
 /// How many lines changed altogether.
-pub(crate) fn total(files: &[FileStat]) -> String {
+pub fn total(files: &[FileStat]) -> String {
     let insertions: u64 = files.iter().filter_map(|file| file.insertions).sum();
     let deletions: u64 = files.iter().filter_map(|file| file.deletions).sum();
     format!("{} changed, +{insertions}/-{deletions}", counted(files.len(), "file"))
 }
 
-pub(crate) fn name(file: &FileStat) -> String {
+/// The name of a file, and the one it had.
+pub fn name(file: &FileStat) -> String {
     match &file.from {
         Some(from) => format!("{} => {}", here::path(from), here::path(&file.path)),
         None => here::path(&file.path),

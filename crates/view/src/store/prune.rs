@@ -1,27 +1,29 @@
-//! What `herma checkpoints prune` did, or would do, in Hermes's lines and in JSON.
+//! What a cleaning did, or would do, in Hermes's lines and in JSON.
 
+use std::io;
 use std::io::Write;
 
 use herma_core::cleanup::{Cleaned, Rule};
 use herma_core::types::settings::Keeping;
 use herma_core::{Error, LegacyArchive, RemovedLegacy};
-use herma_view::json::{PathJson, Serialize, list, object};
-use herma_view::listing::counted;
 
-use super::limits;
-use super::preview::Preview;
-use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::terminal::{escape, shown, size};
+use super::cleaning::Preview;
+use super::{limits, write_trash};
+use crate::here::shown;
+use crate::json::{PathJson, Serialize, list, object};
+use crate::listing::counted;
+use crate::units::size;
 
 /// What was done, or would be.
-pub(super) struct PruneReport<'p> {
+pub struct PruneReport<'p> {
     preview: &'p Preview,
     keeping: Keeping,
-    cleaned: Cleaned,
+    /// What went, or would go.
+    pub cleaned: Cleaned,
     dry_run: bool,
     clock_distrusted: bool,
     /// Were deleted projects kept because nobody could be asked?
-    pub(super) orphans_kept: bool,
+    pub orphans_kept: bool,
     /// The archives of version 1 that were to go, and whether they went.
     archives: Vec<(&'p LegacyArchive, bool)>,
     deleted_stale: usize,
@@ -31,7 +33,7 @@ pub(super) struct PruneReport<'p> {
 
 impl<'p> PruneReport<'p> {
     /// What would be done.
-    pub(super) fn of_preview(preview: &'p Preview, keeping: Keeping) -> Self {
+    pub fn of_preview(preview: &'p Preview, keeping: Keeping) -> Self {
         let plan = &preview.plan;
         let going = preview.repositories.iter();
         let cleaned = Cleaned {
@@ -55,7 +57,7 @@ impl<'p> PruneReport<'p> {
     }
 
     /// What was done.
-    pub(super) fn new(preview: &'p Preview, keeping: Keeping, cleaned: Cleaned) -> Self {
+    pub fn new(preview: &'p Preview, keeping: Keeping, cleaned: Cleaned) -> Self {
         Self {
             preview,
             keeping,
@@ -71,7 +73,7 @@ impl<'p> PruneReport<'p> {
     }
 
     /// Adds an archive of version 1 that was to be removed, with what came of it if it was still there.
-    pub(super) fn add_archive(
+    pub fn add_archive(
         &mut self,
         archive: &'p LegacyArchive,
         tried: Option<Result<RemovedLegacy, Error>>,
@@ -97,7 +99,8 @@ impl<'p> PruneReport<'p> {
         self.archives.push((archive, deleted));
     }
 
-    fn to_json(&self) -> impl Serialize {
+    /// The same for programs.
+    pub fn to_json(&self) -> impl Serialize {
         let cleaned = &self.cleaned;
         let bytes_after = Some(cleaned.bytes_after).filter(|_| !self.dry_run);
         object! {
@@ -151,47 +154,34 @@ impl<'p> PruneReport<'p> {
         format!("Dry run: nothing was removed. Without `--dry-run` it removes {going}.")
     }
 
-    fn outcome(&self) -> Outcome {
-        let is_partial = self.orphans_kept
+    /// Did something stay that was to go?
+    pub fn is_partial(&self) -> bool {
+        self.orphans_kept
             || self.clock_distrusted
             || self.cleaned.over.is_some()
-            || !self.cleaned.errors.is_empty();
-        match (self.cleaned.collected.damaged.is_empty(), is_partial) {
-            (false, _) => Outcome::Damaged,
-            (true, true) => Outcome::LeftOut,
-            (true, false) => Outcome::Done,
-        }
+            || !self.cleaned.errors.is_empty()
     }
 
-    /// Tells people or programs.
-    pub(super) fn tell(&self, env: &CommandEnv) -> Result<Outcome> {
-        if env.ui.json {
-            env.ui.write_json(&self.to_json())?;
-            return Ok(self.outcome());
-        }
-        let mut out = env.ui.data();
-        let dropped = counted(self.cleaned.dropped.len(), "checkpoint");
+    /// Prints what came of it.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.dry_run {
-            writeln!(out, "{}", self.would())?;
-            out.finish()?;
-            return Ok(self.outcome());
+            return writeln!(out, "{}", self.would());
         }
+        let dropped = counted(self.cleaned.dropped.len(), "checkpoint");
         writeln!(out, "Scanned:         {}", self.cleaned.scanned)?;
         writeln!(out, "Deleted orphan:  {}", self.cleaned.projects_by(Rule::Orphan))?;
         writeln!(out, "Deleted stale:   {}", self.deleted_stale)?;
         writeln!(out, "Errors:          {}", self.errors)?;
         writeln!(out, "Bytes reclaimed: {}", size(self.bytes_freed))?;
         writeln!(out, "Dropped:         {dropped}")?;
-        super::gc::tell_of_trash(&mut out, self.cleaned.trash_bytes)?;
-        out.finish()?;
-        for problem in &self.cleaned.errors {
-            env.ui.warning(escape(problem.as_bytes()));
-        }
-        if let Some(over) = &self.cleaned.over {
-            env.ui.warning(escape(over.to_string().as_bytes()));
-        }
-        super::damage::warn_of_damage(env, &self.cleaned.collected.damaged);
-        Ok(self.outcome())
+        write_trash(out, self.cleaned.trash_bytes)
+    }
+
+    /// What could not be done, and what is still too large.
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        let done = !self.dry_run;
+        let over = self.cleaned.over.as_ref().map(ToString::to_string);
+        self.cleaned.errors.iter().cloned().chain(over).filter(move |_| done)
     }
 }
 

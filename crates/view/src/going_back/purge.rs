@@ -1,26 +1,22 @@
 //! What a purge found and did, for programs.
 
 use herma_core::purge::{PurgePlan, Purged};
-use herma_core::{ObjectId, Project, RelPath};
-use herma_view::json::{PathJson, list, object};
+use herma_core::{ObjectId, RelPath};
 
-use super::texts;
-use crate::command_env::{CommandEnv, Result};
-use crate::render::project_json;
+use crate::json::{PathJson, ProjectJson, Serialize, list, object};
 
-/// Prints what was found, and what was done unless it was a dry run.
-pub(super) fn write(
-    env: &CommandEnv,
-    project: &Project,
+/// What was found, and what was done unless it was a dry run; `texts` are the kinds of text that were not searched.
+pub fn purge_json(
+    project: ProjectJson,
     plan: &PurgePlan,
     purged: Option<&Purged>,
-) -> Result<()> {
+    texts: Vec<&'static str>,
+) -> impl Serialize {
     let path = |path: &RelPath| PathJson::new(path.as_bytes());
     let ids = |ids: &[ObjectId]| list(ids.iter().map(|id| id.to_hex()));
-    let texts = texts::present(env, project);
-    env.ui.write_json(&object! {
+    object! {
         schema: "herma.purge/1",
-        project: project_json(project),
+        project,
         dry_run: purged.is_none(),
         paths: list(plan.paths.iter().map(|found| object! {
             #[serde(flatten)]
@@ -43,7 +39,7 @@ pub(super) fn write(
         still_present: list(plan.still_present.iter().map(path)),
         unreadable: &plan.unreadable,
         not_searched: list(plan.not_searched.iter().map(PathJson::of)),
-        texts_not_searched: list(texts.iter().map(|(word, _)| word)),
+        texts_not_searched: texts,
         #[serde(flatten)]
         done: purged.map(|purged| object! {
             rewritten: list(purged.rewritten.iter().map(|checkpoint| object! {
@@ -61,5 +57,5 @@ pub(super) fn write(
             litter_removed: purged.litter_removed,
             left_over: list(purged.left_over.iter().map(PathJson::of)),
         }),
-    })
+    }
 }

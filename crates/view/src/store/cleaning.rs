@@ -7,24 +7,28 @@ use std::path::Path;
 
 use herma_core::cleanup::{Note, Plan, Presence, ProjectFacts, Rule, StoreFacts};
 use herma_core::{LegacyArchive, PreV2Project, ProjectId};
-use herma_view::listing::{counted, ranges};
+use herma_store::path::escape;
 
 use super::place;
-use crate::terminal::{escape, short_age, shown, size};
+use crate::here::shown;
+use crate::listing::{counted, ranges};
+use crate::units::{short_age, size};
 
 /// What a cleaning will do.
-pub(super) struct Preview {
-    pub(super) facts: StoreFacts,
-    pub(super) plan: Plan,
+pub struct Preview {
+    /// What is known of the store.
+    pub facts: StoreFacts,
+    /// What goes, by which rule.
+    pub plan: Plan,
     /// Archives of version 1 that are older than projects may be.
-    pub(super) stale: Vec<LegacyArchive>,
+    pub stale: Vec<LegacyArchive>,
     /// Repositories of version 1 that go, and by which rule.
-    pub(super) repositories: Vec<(PreV2Project, Rule)>,
+    pub repositories: Vec<(PreV2Project, Rule)>,
 }
 
 impl Preview {
     /// The deleted projects it will clean up after: what a person confirms.
-    pub(super) fn orphans(&self) -> BTreeSet<ProjectId> {
+    pub fn orphans(&self) -> BTreeSet<ProjectId> {
         let dropped = self.plan.drops.iter();
         let dropped = dropped.filter(|dropped| dropped.rule == Rule::Orphan);
         let forgotten = self.plan.forgotten.iter();
@@ -38,18 +42,18 @@ impl Preview {
     }
 
     /// Is the clock not believed?
-    pub(super) fn distrusts_clock(&self) -> bool {
+    pub fn distrusts_clock(&self) -> bool {
         let mut notes = self.plan.notes.iter();
         notes.any(|note| matches!(note, Note::ClockDistrusted(_)))
     }
 
     /// Where a project is, in words.
-    pub(super) fn place(&self, id: &ProjectId) -> String {
+    pub fn place(&self, id: &ProjectId) -> String {
         place(self.workdir(id), id)
     }
 
     /// Where a project is, if that is known.
-    pub(super) fn workdir(&self, id: &ProjectId) -> Option<&Path> {
+    pub fn workdir(&self, id: &ProjectId) -> Option<&Path> {
         self.project(id)?.workdir.as_deref()
     }
 
@@ -59,7 +63,7 @@ impl Preview {
     }
 
     /// Shows what goes, by which rule, and what a person should know about it.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.write_drops(out)?;
         self.write_orphans(out)?;
         if !self.stale.is_empty() {

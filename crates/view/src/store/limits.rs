@@ -1,13 +1,13 @@
 //! What is kept, for people and for programs.
 
 use herma_core::types::settings::{Keeping, Thinning};
-use herma_view::json::{Serialize, object};
-use herma_view::listing::counted;
 
-use crate::terminal::size;
+use crate::json::{Serialize, object};
+use crate::listing::counted;
+use crate::units::size;
 
 /// The limits as programs read them; 0 is no limit.
-pub(super) fn to_json(keeping: &Keeping) -> impl Serialize + use<> {
+pub fn to_json(keeping: &Keeping) -> impl Serialize + use<> {
     object! {
         max_snapshots: keeping.max_snapshots.unwrap_or(0),
         max_total_size_bytes: keeping.max_total_size.unwrap_or(0),
@@ -23,7 +23,7 @@ pub(super) fn to_json(keeping: &Keeping) -> impl Serialize + use<> {
 }
 
 /// What is kept, in one sentence.
-pub(super) fn in_words(keeping: &Keeping) -> String {
+pub fn in_words(keeping: &Keeping) -> String {
     let mut words = match keeping.thinning() {
         None => "everything".to_owned(),
         Some(Thinning { whole_days, daily, weekly }) => format!(
