@@ -86,7 +86,7 @@ fn every_line_is_shown_behind_its_author() {
     let env = test_env();
     let project = shared(&env);
     let output = project.run(["blame", "cart.py"]).success();
-    insta::assert_snapshot!(output, @r"
+    insta::assert_snapshot!(output, @r#"
     2        claude  [TIME]  1  import math
     2        claude  [TIME]  2
     you              [TIME]  3  # in cents
@@ -96,9 +96,9 @@ fn every_line_is_shown_behind_its_author() {
     4        codex   [TIME]  7  def count(items):
     you              not saved yet        8      return len(items)  # fast
     ------- stderr -------
-    Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
-    Step 4: codex, edit, for: make it \u{1b}[31mbetter t7
-    ");
+    Step 2: claude, edit, for "make it \u{1b}[31mbetter t1"
+    Step 4: codex, edit, for "make it \u{1b}[31mbetter t7"
+    "#);
 }
 
 #[test]
@@ -126,16 +126,16 @@ fn every_version_is_listed_with_its_step() {
     let env = test_env();
     let project = shared(&env);
     let output = project.run(["history", "cart.py"]).success();
-    insta::assert_snapshot!(output, @r"
+    insta::assert_snapshot!(output, @r#"
                 not saved yet        you              changed  +1/-1, 119 B
     4  [ID]  [TIME]           codex   changed  +3/-0, 111 B
     3  [ID]  [TIME]  you              changed  +1/-0, 70 B
     2  [ID]  [TIME]           claude  changed  +3/-1, 59 B
     1  [ID]  [TIME]  earlier          added    +2/-0, 40 B
     ------- stderr -------
-    Step 2: claude, edit, for: make it \u{1b}[31mbetter t1
-    Step 4: codex, edit, for: make it \u{1b}[31mbetter t7
-    ");
+    Step 2: claude, edit, for "make it \u{1b}[31mbetter t1"
+    Step 4: codex, edit, for "make it \u{1b}[31mbetter t7"
+    "#);
     let records = project.run(["history", "cart.py", "-z"]).success();
     assert_eq!(records.text().matches('\0').count(), 5, "{records}");
     assert!(records.text().contains("\tstep\t4\tchanged\t3\t0\t"), "{records}");

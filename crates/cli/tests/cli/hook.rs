@@ -165,7 +165,7 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     "#);
     insta::assert_snapshot!(project.run(["list", "-v"]).success(), @r#"
     now                    no unsaved changes
-    2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted  session s-1
+    2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted  (session s-1)
       3                    Bash rm a.txt  −1  1 deleted  [ID]
       2                    Write new.txt  +1  [ID]
     1    [AGE]  you     the first checkpoint  [ID]

@@ -108,7 +108,7 @@ fn a_purge_says_what_is_gone_and_what_is_not() {
     remove old/key.bak
     keep   key.txt (no checkpoint holds it (purged))
     ------- stderr -------
-    Restored checkpoint 2 ([ID]): 0 files written, 2 deleted, 1 kept.
+    Restored checkpoint 2 ([ID]): 0 files written, 1 deleted with 1 directory, 1 kept.
     `herma undo` brings back the state from before.
     [exit status: 3]
     ");
