@@ -6,7 +6,7 @@ use std::io::Write;
 
 use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
 use herma_core::steps::StepChoice;
-use herma_core::{OutsideOfStep, Project, RelPath, Restored, Row, RowKind, State};
+use herma_core::{Move, OutsideOfStep, Project, RelPath, Restored, Row, RowKind, Settled, State};
 use herma_view::json::{PathJson, Serialize, checkpoint_json, list, object};
 use herma_view::listing::{counted, in_a_row};
 use herma_view::outside::passed_json;
@@ -86,9 +86,43 @@ pub(crate) fn report_restored(
             "{did}: {}, {stay} kept{missing}.",
             listing::written_and_deleted(restored),
         ));
-        env.ui.status(way_back);
+        for way_back in ways_back(restored, way_back) {
+            env.ui.status(way_back);
+        }
     }
+    tell_of_changed_since(&env.ui, restored);
     told.tell(env, outcome(plan, kept))
+}
+
+/// What is typed after a restore. One that was interrupted began somewhere else than where it was taken up.
+pub(crate) fn ways_back(restored: &Restored, usual: &str) -> Vec<String> {
+    let first = match restored.settled {
+        None => return vec![usual.to_owned()],
+        Some(Settled::Finished(Move::Redo)) => Some("`herma redo` brings back what was undone."),
+        Some(Settled::Finished(_)) => Some("`herma undo` undoes the restore."),
+        Some(Settled::Reversed) if changed_since(restored).is_some() => None,
+        Some(Settled::Reversed) => Some("`herma redo` goes through with it after all."),
+    };
+    let exact = restored.safety.as_ref().map(|safety| {
+        let number = safety.number;
+        format!("`herma restore {number} --all` brings back the files as they were a moment ago.")
+    });
+    first.map(str::to_owned).into_iter().chain(exact).collect()
+}
+
+/// Tells how what was changed since the interruption becomes as it was to be.
+fn tell_of_changed_since(ui: &Ui, restored: &Restored) {
+    if let Some(path) = changed_since(restored) {
+        let (target, path) = (listing::address(&restored.target), quote(&here::path(path)));
+        ui.hint(format_args!(
+            "`herma restore {target} {path}` makes that one as it was to be, too."
+        ));
+    }
+}
+
+fn changed_since(restored: &Restored) -> Option<&RelPath> {
+    let mut kept = restored.kept.iter();
+    kept.find(|kept| kept.why == KeptWhy::ChangedSince).map(|kept| &kept.path)
 }
 
 /// What is restored: all of a checkpoint, or what was named.
@@ -171,7 +205,9 @@ fn write(
         write_files(&env.ui, plan, kept, null)?;
     } else {
         write_patch_of(env, project, plan)?;
-        write_kept(&mut env.ui.data(), &env.ui, kept)?;
+        let mut out = env.ui.data();
+        write_kept(&mut out, &env.ui, kept)?;
+        out.finish()?;
     }
     outside_report::tell(&env.ui, plan);
     tell_overwritten(&env.ui, plan, &overwritten, restored);
@@ -407,6 +443,7 @@ mod tests {
             KeptWhy::NotSaved(Reason::TooLarge),
             KeptWhy::LeftOut(Reason::Secret),
             KeptWhy::ChangedMeanwhile,
+            KeptWhy::ChangedSince,
             KeptWhy::ReceiptDamaged,
         ] {
             assert!(is_partial(&kept(why)), "{why:?}");
