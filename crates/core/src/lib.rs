@@ -104,7 +104,7 @@ pub use crate::repair::verify::{
 };
 pub use crate::repair::{RebuiltIndex, Repaired, RepairedFile};
 pub use crate::restore::interrupted::Interrupted;
-pub use crate::restore::run::Restored;
+pub use crate::restore::run::{Restored, Settled};
 pub use crate::rows::{Row, RowCall, RowChanges, RowKind, Rows};
 pub use crate::save::{Lost, SaveOptions, Saved, Waited};
 pub use crate::steps::calls::{BegunCall, Call};

@@ -317,9 +317,19 @@ impl Project {
         self.if_stored(Operation::interrupted)
     }
 
-    /// Finishes an interrupted restore.
+    /// What finishing an interrupted restore would do: with `all` also to what was changed since. Nothing is written anywhere.
+    pub fn plan_continue(&self, all: bool, progress: &dyn Progress) -> Result<Plan> {
+        self.reading(progress)?.plan_continue(all)
+    }
+
+    /// Finishes an interrupted restore. What was changed since stays as it is.
     pub fn continue_restore(&self, progress: &dyn Progress) -> Result<Restored> {
-        self.locked(progress)?.continue_restore()
+        self.locked(progress)?.continue_restore(false)
+    }
+
+    /// The same over what was changed since.
+    pub fn continue_restore_over_all(&self, progress: &dyn Progress) -> Result<Restored> {
+        self.locked(progress)?.continue_restore(true)
     }
 
     /// Undoes what was newest and is not undone, or says what that would do.

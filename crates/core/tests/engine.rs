@@ -95,6 +95,7 @@ mod engine {
     pub mod steps;
     mod steps_reviewed;
     mod store_files;
+    mod taken_up;
     mod undo_cases;
     pub mod undo_history;
     pub mod upkeep;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use herma_core::restore::{Kept, Plan};
-use herma_core::{OutsideOfStep, Project, RelPath, Restored};
+use herma_core::restore::{Kept, KeptWhy, Plan};
+use herma_core::{Move, OutsideOfStep, Project, RelPath, Restored, Settled};
 use herma_diff::Side;
 use herma_view::going_back::restore::{
     compared, is_partial, may_overwrite, missing_and_kept, nothing_in_words, overwritten,
@@ -85,9 +85,43 @@ pub(crate) fn report_restored(
             "{did}: {}, {stay} kept{missing}.",
             listing::written_and_deleted(restored),
         ));
-        env.ui.status(way_back);
+        for way_back in ways_back(restored, way_back) {
+            env.ui.status(way_back);
+        }
     }
+    tell_of_changed_since(&env.ui, restored);
     told.tell(env, outcome(plan, kept))
+}
+
+/// What is typed after a restore. One that was interrupted began somewhere else than where it was taken up.
+pub(crate) fn ways_back(restored: &Restored, usual: &str) -> Vec<String> {
+    let first = match restored.settled {
+        None => return vec![usual.to_owned()],
+        Some(Settled::Finished(Move::Redo)) => Some("`herma redo` brings back what was undone."),
+        Some(Settled::Finished(_)) => Some("`herma undo` undoes the restore."),
+        Some(Settled::Reversed) if changed_since(restored).is_some() => None,
+        Some(Settled::Reversed) => Some("`herma redo` goes through with it after all."),
+    };
+    let exact = restored.safety.as_ref().map(|safety| {
+        let number = safety.number;
+        format!("`herma restore {number} --all` brings back the files as they were a moment ago.")
+    });
+    first.map(str::to_owned).into_iter().chain(exact).collect()
+}
+
+/// Tells how what was changed since the interruption becomes as it was to be.
+fn tell_of_changed_since(ui: &Ui, restored: &Restored) {
+    if let Some(path) = changed_since(restored) {
+        let (target, path) = (listing::address(&restored.target), quote(&here::path(path)));
+        ui.hint(format_args!(
+            "`herma restore {target} {path}` makes that one as it was to be, too."
+        ));
+    }
+}
+
+fn changed_since(restored: &Restored) -> Option<&RelPath> {
+    let mut kept = restored.kept.iter();
+    kept.find(|kept| kept.why == KeptWhy::ChangedSince).map(|kept| &kept.path)
 }
 
 /// Names what somebody edited and does not find any more, and where it is.
@@ -132,7 +166,9 @@ fn write(
         let (found, rest) = env.ui.during(|progress| compared(project, plan, progress))?;
         let sides: [&dyn Side; 2] = [&*found.old_side(), &*found.new_side()];
         write_patch_and(&env.ui, &found.changes, sides, &rest)?;
-        write_kept(&mut env.ui.data(), &env.ui, kept)?;
+        let mut out = env.ui.data();
+        write_kept(&mut out, &env.ui, kept)?;
+        out.finish()?;
     }
     outside_report::tell(&env.ui, plan);
     tell_overwritten(&env.ui, plan, &overwritten, restored);

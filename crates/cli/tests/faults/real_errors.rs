@@ -310,6 +310,53 @@ fn real_errors_a_reversal_needs_nothing_of_a_file_that_never_changed() {
 }
 
 #[test]
+fn real_errors_what_is_done_after_a_restore_was_stopped_stays_when_it_is_taken_up() {
+    for take_up in [&["restore", "--continue"][..], &["undo"]] {
+        let env = test_env();
+        let project = changed_project(&env);
+        project.run(["save"]).success();
+        let Some(obstacle) = Marked::new(&project.join("src/b.txt"), 'i') else {
+            return;
+        };
+        project.run(["restore", "old"]).code(1);
+        drop(obstacle);
+        project.write("a.txt", "one\n");
+        project.write("src/b.txt", "mine\n");
+        project.write("own.txt", "mine\n");
+        let before = project.tree();
+        let is_finished = take_up.len() > 1;
+        let planned = project.run([take_up, &["--dry-run"]].concat()).code(3);
+        let taken_up = project.run(take_up).code(3);
+        for said in [planned.text(), taken_up.text()] {
+            for kept in ["src/b.txt", "own.txt"] {
+                let kept =
+                    format!("keep   {kept} (it changed since the restore was interrupted)\n");
+                assert!(said.contains(&kept), "{said}");
+            }
+        }
+        assert!(!is_interrupted(&project));
+        assert_eq!(project.read("a.txt"), if is_finished { "one\n" } else { "two\n" });
+        let is_kept = || {
+            assert_eq!(project.read("src/b.txt"), "mine\n", "{take_up:?}");
+            assert_eq!(project.read("own.txt"), "mine\n", "{take_up:?}");
+        };
+        is_kept();
+        let said = taken_up.error_text();
+        let mut lines = said.lines().filter(|line| line.starts_with('`'));
+        if is_finished {
+            assert_eq!(lines.next(), Some("`herma undo` undoes the restore."), "{said}");
+            project.run(["undo"]);
+            is_kept();
+            assert_eq!(project.read("a.txt"), "two\n", "as before the restore");
+        }
+        let way_back = lines.next().and_then(|line| line.split('`').nth(1)).unwrap();
+        let args: Vec<&str> = way_back.split(' ').skip(1).collect();
+        project.run(args).success();
+        assert_same(&before, &project.tree(), way_back);
+    }
+}
+
+#[test]
 fn real_errors_a_store_directory_that_nobody_may_change_fails_a_save_and_harms_nothing() {
     for place in ["objects/pack", "herma/tmp", "refs"] {
         let env = test_env();

@@ -62,7 +62,8 @@ impl Arrived<'_> {
 
     /// Is somebody else's work in the state after it?
     pub(crate) fn is_disturbed(&self) -> bool {
-        self.kept.iter().any(|kept| kept.why == KeptWhy::ChangedMeanwhile)
+        let is_work = |why| matches!(why, KeptWhy::ChangedMeanwhile | KeptWhy::ChangedSince);
+        self.kept.iter().any(|kept| is_work(kept.why))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::restore::plan::Prepared;
 use crate::restore::proof::{Before, Proven};
 use crate::restore::run::{Restored, Task};
 use crate::save::publish::Way;
+use crate::types::kept::KeptWhy;
 
 impl Operation<'_> {
     /// Changes the files, looks whether they received, and notes how to get back.
@@ -40,7 +41,7 @@ impl Operation<'_> {
         let token = self.token();
         let (by, undid) = match task {
             Task::New(by, undid) => (*by, undid.clone()),
-            Task::Finish(old) | Task::Reverse(old) => (old.by, old.undid.clone()),
+            Task::Finish(old) | Task::Reverse(old) => (old.journal.by, old.journal.undid.clone()),
         };
         let journal = match task {
             Task::New(..) => Journal {
@@ -56,7 +57,7 @@ impl Operation<'_> {
             },
             // What was interrupted stays what it was, so that both ways stay open until one is gone.
             Task::Finish(interrupted) | Task::Reverse(interrupted) => {
-                Journal { token, ..interrupted.clone() }
+                Journal { token, ..interrupted.journal.clone() }
             }
         };
         let changes_anything = !prepared.plan.actions.is_empty();
@@ -87,6 +88,12 @@ impl Operation<'_> {
         };
         (record.newest, record.order) = newest.unzip();
         record.whole = journal.options == RestoreOptions::default();
+        if plan.kept.iter().any(|kept| kept.why == KeptWhy::ChangedSince) {
+            // It led to one of its ends, and what was changed comes after it.
+            let end = Some(&target).filter(|_| record.whole || matches!(task, Task::Reverse(_)));
+            record.tree = end.map(|end| end.tree);
+            record.modes = end.and_then(|end| end.modes);
+        }
         let note = || {
             record.write(&herma.tmp, &state_dir)?;
             if matches!(task, Task::Reverse(_)) {
@@ -139,6 +146,7 @@ impl Operation<'_> {
             kept,
             plan: prepared.plan,
             root_made: false,
+            settled: task.settled(),
         })
     }
 

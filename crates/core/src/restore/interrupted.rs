@@ -13,7 +13,9 @@ use herma_worktree::sink::HashOnly;
 use crate::engine::open::{OpenStore, own_state};
 use crate::engine::{NoProgress, Project};
 use crate::error::{Error, Result};
+use crate::restore::Plan;
 use crate::restore::apply::write::content_id;
+use crate::restore::changed_since::Unfinished;
 use crate::restore::run::{Restored, Task};
 
 /// A restore that was interrupted.
@@ -49,21 +51,28 @@ impl Operation<'_> {
         Ok(matches!(free, Some(lock::Acquired::Busy { .. })))
     }
 
-    pub(crate) fn continue_restore(&self) -> Result<Restored> {
+    /// What finishing an interrupted restore would do.
+    pub(crate) fn plan_continue(&self, all: bool) -> Result<Plan> {
+        let journal = self.records()?.0.ok_or(Error::NothingToContinue)?;
+        let history = self.load_history()?;
+        let target = self.end_of_interrupted(&history, &journal.target)?;
+        let present = self.look_holding(&history, &[target.id])?;
+        let options = journal.options.clone();
+        let task = Task::Finish(Unfinished { journal, all });
+        let (prepared, _) = self.prepare_task((&target, &options), (&history, &present), &task)?;
+        let mut plan = prepared.plan;
+        plan.forget_left_out();
+        Ok(plan)
+    }
+
+    pub(crate) fn continue_restore(&self, all: bool) -> Result<Restored> {
         let journal = Journal::read(&self.state_dir()?)?;
         let journal = journal.ok_or(Error::NothingToContinue)?;
-        self.make_root_again()?;
-        let history = self.load_history()?;
-        let all = history.readable(&self.store)?;
-        let target = all.into_iter().find(|c| c.id == journal.target);
-        let target = match target {
-            Some(target) => target,
-            None => self
-                .on_lines(&journal.target)?
-                .ok_or(Error::NotFound { spec: journal.target.to_hex() })?,
-        };
+        // Who removed the project's directory has changed nothing in it.
+        let all = self.make_root_again()? || all;
+        let target = self.end_of_interrupted(&self.load_history()?, &journal.target)?;
         let options = journal.options.clone();
-        let task = Task::Finish(journal);
+        let task = Task::Finish(Unfinished { journal, all });
         self.restore_locked(&target, &options, &task)
     }
 

@@ -12,6 +12,7 @@
 
 pub(crate) mod arrival;
 pub(crate) mod carry_out;
+pub(crate) mod changed_since;
 pub(crate) mod interrupted;
 pub(crate) mod lost_root;
 pub(crate) mod proof;

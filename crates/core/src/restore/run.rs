@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
-use herma_diff::StoreSide;
+use herma_diff::{Side, StoreSide};
 use herma_records::checkpoint::Checkpoint;
 use herma_records::checkpoint::RestoreOptions;
 use herma_records::checkpoint::receipt::{by_path, read_left_out};
-use herma_records::journal::Journal;
 use herma_records::step::Undid;
 use herma_records::undo::Move;
 use herma_store::{ObjectId, RelPath};
@@ -20,11 +19,13 @@ use herma_worktree::present::Present;
 use herma_worktree::reason::Reason;
 use herma_worktree::side::PresentSide;
 use herma_worktree::sink::HashOnly;
-use herma_worktree::stat_cache::StatCache;
+use herma_worktree::stat_cache::{EntryKind, StatCache};
 use herma_worktree::tracked::LazyTracked;
 
 use crate::engine::history::History;
 use crate::error::{Error, ErrorKind, RestoreError, Result};
+use crate::restore::changed_since;
+use crate::restore::changed_since::{Ends, Unfinished, is_torn};
 use crate::restore::plan::same_name::Asking;
 use crate::restore::plan::{Planner, Prepared, same_name};
 use crate::restore::{Action, ActionKind, Plan};
@@ -56,6 +57,17 @@ pub struct Restored {
     pub lost: Lost,
     /// Was the project's own directory gone, and made again?
     pub root_made: bool,
+    /// What it did about a restore that was interrupted, if it was about one.
+    pub settled: Option<Settled>,
+}
+
+/// What became of a restore that was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It was finished. This is the move that undoes it now.
+    Finished(Move),
+    /// It was reversed.
+    Reversed,
 }
 
 /// What a restore is for.
@@ -63,15 +75,27 @@ pub(crate) enum Task {
     /// It is one of its own; an undo or redo may say which move it undoes.
     New(Move, Option<Undid>),
     /// It finishes one that was interrupted.
-    Finish(Journal),
+    Finish(Unfinished),
     /// It undoes one that was interrupted.
-    Reverse(Journal),
+    Reverse(Unfinished),
 }
 
 impl Task {
     /// Does it go to a state that somebody chose?
     const fn is_restore(&self) -> bool {
         matches!(self, Self::New(Move::Restore, _))
+    }
+
+    /// What it does about an interrupted restore.
+    pub(crate) fn settled(&self) -> Option<Settled> {
+        match self {
+            Self::New(..) => None,
+            Self::Finish(Unfinished { journal, .. }) => {
+                let back = if journal.what().is_undo() { Move::Redo } else { Move::Undo };
+                Some(Settled::Finished(back))
+            }
+            Self::Reverse(_) => Some(Settled::Reversed),
+        }
     }
 }
 
@@ -185,6 +209,80 @@ impl Operation<'_> {
         Ok(prepared)
     }
 
+    /// The same for a task. What was changed since a restore was interrupted is kept, unless all is meant: it is among the
+    /// options this returns.
+    pub(crate) fn prepare_task(
+        &self,
+        (target, options): (&Checkpoint, &RestoreOptions),
+        (history, present): (&History, &Present),
+        task: &Task,
+    ) -> Result<(Prepared, RestoreOptions)> {
+        let (Task::Finish(taken) | Task::Reverse(taken)) = task else {
+            return Ok((self.prepare(target, options, present)?, options.clone()));
+        };
+        let mut changed = Vec::new();
+        if !taken.all {
+            let found = unless_damaged(self.changed_since(taken, (history, present), task))?;
+            // Where one of its ends cannot be read, nobody can tell.
+            changed = found.unwrap_or_default();
+        }
+        let mut options = options.clone();
+        options.keep.extend_from_slice(&changed);
+        let mut prepared = self.prepare(target, &options, present)?;
+        changed_since::name(&mut prepared.plan, &changed, &taken.journal.options);
+        Ok((prepared, options))
+    }
+
+    /// The paths that somebody changed since a restore was interrupted.
+    fn changed_since(
+        &self,
+        Unfinished { journal, .. }: &Unfinished,
+        (history, present): (&History, &Present),
+        task: &Task,
+    ) -> Result<Vec<RelPath>> {
+        let before = self.end_of_interrupted(history, &journal.safety)?;
+        let target = self.end_of_interrupted(history, &journal.target)?;
+        let before = self.prepare(&before, &RestoreOptions::default(), present)?;
+        let target = self.prepare(&target, &journal.options, present)?;
+        let is_reversed = matches!(task, Task::Reverse(_));
+        let (here, other) = if is_reversed { (&before, &target) } else { (&target, &before) };
+        let now = PresentSide::new(self.open_root()?, Arc::clone(&present.cache));
+        let then = StoreSide::new(&self.store.objects);
+        let is_work = |path: &RelPath| {
+            let Some(entry) = present.cache.entry_at(path.as_bytes()) else { return Ok(false) };
+            if !entry.kind.is_captured_file() {
+                return Ok(false);
+            }
+            let ends = [here, other].into_iter().filter_map(|end| end.contents.get(path));
+            let ids: Vec<ObjectId> = ends.map(|content| content.id).collect();
+            if ids.contains(&entry.id) || entry.kind == EntryKind::Symlink {
+                return Ok(!ids.contains(&entry.id));
+            }
+            let Some(bytes) = (&now).content(path, &entry.id, u64::MAX)? else { return Ok(true) };
+            for id in ids {
+                let whole = then.content(path, &id, u64::MAX)?;
+                if whole.is_some_and(|whole| is_torn(&bytes, &whole)) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        Ends { here, other, asked: &journal.options }.changed_since(&is_work)
+    }
+
+    /// The checkpoint that an interrupted restore came from, or goes to.
+    pub(crate) fn end_of_interrupted(
+        &self,
+        history: &History,
+        id: &ObjectId,
+    ) -> Result<Checkpoint> {
+        let found = history.readable(&self.store)?.into_iter().find(|c| c.id == *id);
+        match found {
+            Some(found) => Ok(found),
+            None => self.on_lines(id)?.ok_or(Error::NotFound { spec: id.to_hex() }),
+        }
+    }
+
     pub(crate) fn restore_locked(
         &self,
         target: &Checkpoint,
@@ -208,7 +306,9 @@ impl Operation<'_> {
         task: &Task,
     ) -> Result<Restored> {
         let target = &self.as_it_is(&draft.history, target)?;
-        let mut prepared = self.prepare(target, options, &draft.present)?;
+        let seen = (&draft.history, &draft.present);
+        let (mut prepared, options) = self.prepare_task((target, options), seen, task)?;
+        let options = &options;
         // An interrupted restore may have removed a path already: going on with it asks nothing.
         if task.is_restore() {
             prepared.check_paths()?;
@@ -310,6 +410,7 @@ fn nothing_changed(plan: Plan) -> Restored {
         lost: Lost::default(),
         plan,
         root_made: false,
+        settled: None,
     }
 }
 

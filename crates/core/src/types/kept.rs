@@ -29,6 +29,8 @@ pub enum KeptWhy {
     NestedRepository,
     /// It changed while the restore was running.
     ChangedMeanwhile,
+    /// It changed since a restore was interrupted, and the end of that restore leaves it alone.
+    ChangedSince,
     /// The checkpoint does not have it, and whether it was left out then cannot be read any more.
     ReceiptDamaged,
     /// It could not be brought back, or not with everything, where it is.
@@ -68,6 +70,7 @@ impl KeptWhy {
             Self::LeftOut(_) => "left-out",
             Self::NestedRepository => "nested-repository",
             Self::ChangedMeanwhile => "changed-meanwhile",
+            Self::ChangedSince => "changed-since",
             Self::ReceiptDamaged => "receipt-damaged",
             Self::NotHeld(_) => "not-held",
         }
@@ -82,6 +85,7 @@ impl KeptWhy {
             Self::Asked
             | Self::NestedRepository
             | Self::ChangedMeanwhile
+            | Self::ChangedSince
             | Self::ReceiptDamaged
             | Self::NotHeld(_) => None,
         }
@@ -103,6 +107,7 @@ impl fmt::Display for KeptWhy {
             Self::LeftOut(reason) => write!(f, "the checkpoint left it out ({})", reason.word()),
             Self::NestedRepository => f.write_str("only its commit was recorded, not its files"),
             Self::ChangedMeanwhile => f.write_str("it changed while the restore was running"),
+            Self::ChangedSince => f.write_str("it changed since the restore was interrupted"),
             Self::ReceiptDamaged => {
                 f.write_str("whether the checkpoint left it out cannot be read any more")
             }

@@ -373,8 +373,19 @@ impl Operation<'_> {
         let is_by_hand = |facts: &herma_records::checkpoint::Facts| {
             facts.texts().iter().all(|(_, text)| text.is_none())
         };
-        let by_hand = newer.iter().find(|c| c.origin == Origin::Saved && is_by_hand(&c.facts));
-        Ok(by_hand.map(|checkpoint| UndoDoubt::OlderThanSave(checkpoint.number)))
+        let by_hand = newer.iter().filter(|c| c.origin == Origin::Saved && is_by_hand(&c.facts));
+        let log = self.step_log()?;
+        // Where something was kept that others changed, one of Herma's own moves ended in an ordinary checkpoint.
+        let is_end_of_move = |number| -> Result<bool> {
+            let ended = log.newest(|step| step.number == Some(number))?;
+            Ok(ended.is_some_and(|step| step.kind.is_move()))
+        };
+        for checkpoint in by_hand {
+            if !is_end_of_move(checkpoint.number)? {
+                return Ok(Some(UndoDoubt::OlderThanSave(checkpoint.number)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -32,6 +32,7 @@ use crate::engine::history::{Entry, History};
 use crate::engine::open::OpenStore;
 use crate::error::{Error, Result};
 use crate::restore::Plan;
+use crate::restore::changed_since::Unfinished;
 use crate::restore::run::{Restored, Task, unless_damaged};
 use crate::undo::last::PlannedUndo;
 use crate::undo::plan::StepsUndone;
@@ -53,13 +54,15 @@ impl Operation<'_> {
         let history = self.some_history()?;
         let mut present = self.look_holding(&history, &[])?;
         let last = self.passed_by(by, &present)?;
-        let (target, _) = self.target_of(by, &history, &present)?;
+        let (target, task) = self.target_of(by, &history, &present)?;
         if is_to_be_held(&self.store, &target, &present) {
             present = self.look_holding(&history, &[target.id])?;
         }
-        let mut plan = self.prepare(&target, &RestoreOptions::default(), &present)?.plan;
+        let (all, seen) = (RestoreOptions::default(), (&history, &present));
+        let (prepared, _) = self.prepare_task((&target, &all), seen, &task)?;
+        let mut plan = prepared.plan;
         plan.forget_left_out();
-        if by == Move::Undo {
+        if matches!(task, Task::New(Move::Undo, _)) {
             plan.name_outside(self.outside_of_undo(&target)?);
         }
         plan.passed = last;
@@ -73,8 +76,10 @@ impl Operation<'_> {
         let mut draft = self.draft(false, &[])?;
         let last = self.passed_by(by, &draft.present)?;
         let (target, mut task) = self.target_of(by, &draft.history, &draft.present)?;
-        if let Task::New(_, of) = &mut task {
-            *of = undid;
+        match &mut task {
+            Task::New(_, of) => *of = undid,
+            // Who removed the project's directory has changed nothing in it.
+            Task::Finish(taken) | Task::Reverse(taken) => taken.all = root_made,
         }
         if is_to_be_held(&self.store, &target, &draft.present) {
             draft = self.draft(false, &[target.id])?;
@@ -131,7 +136,7 @@ impl Operation<'_> {
         if let Some(journal) = journal.filter(|_| by == Move::Undo)
             && let Some(safety) = sought(&journal.safety)?
         {
-            return Ok((safety, Task::Reverse(journal)));
+            return Ok((safety, Task::Reverse(Unfinished { journal, all: false })));
         }
         let now = (present.tree, present.modes);
         let differs = |c: &Checkpoint| {

@@ -528,7 +528,7 @@ fn an_interrupted_restore_is_undone_first_and_can_be_redone() {
         p.save(text);
     }
     interrupt_between(&p, p.find("@").id, p.find("@-1").id);
-    p.write("a.txt", "half way\n");
+    p.write("a.txt", "one\n");
     p.undo().unwrap();
     assert_eq!(p.read("a.txt"), "two\n", "as before the restore");
     assert!(p.project().interrupted().unwrap().is_none());

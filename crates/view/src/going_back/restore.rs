@@ -248,6 +248,7 @@ mod tests {
             KeptWhy::NotSaved(Reason::TooLarge),
             KeptWhy::LeftOut(Reason::Secret),
             KeptWhy::ChangedMeanwhile,
+            KeptWhy::ChangedSince,
             KeptWhy::ReceiptDamaged,
         ] {
             assert!(is_partial(&kept(why)), "{why:?}");

@@ -17,6 +17,7 @@ use crate::conversations::pending::Pending;
 use crate::render::restore_report::{
     UNDO_BRINGS_BACK, report_conversation, report_nothing_to_continue, report_plan, report_restored,
 };
+use crate::render::told::Told;
 use crate::several::Several;
 use crate::terminal::{escape, quote, shown};
 use crate::transcript::{Conversation, Following, chat};
@@ -61,7 +62,7 @@ pub(crate) struct RestoreArgs {
     /// Only print what would be done
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Undo everything that changed since, whoever changed it
+    /// Undo everything that changed since, whoever changed it; with `--continue` also what was changed after the interruption
     #[arg(long, conflicts_with = "patch")]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -74,10 +75,10 @@ pub(crate) struct RestoreArgs {
     /// After change N, or with `N^` before the message that made it (before the prompt, if it is that one's first change).
     #[arg(long, requires = "checkpoint", conflicts_with_all = ["paths", "with_transcript"])]
     chat: bool,
-    /// Finish an interrupted restore
+    /// Finish an interrupted restore; what was changed after the interruption stays
     #[arg(
         long = "continue",
-        conflicts_with_all = ["checkpoint", "paths", "last", "last_green", "keep", "dry_run", "all", "patch", "chat"]
+        conflicts_with_all = ["checkpoint", "paths", "last", "last_green", "keep", "patch", "chat"]
     )]
     continue_restore: bool,
     /// End each record with NUL: the action or `keep`, a tab, the path
@@ -87,7 +88,7 @@ pub(crate) struct RestoreArgs {
 
 pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome> {
     if args.continue_restore {
-        return continue_restore(env, args.null);
+        return continue_restore(env, args);
     }
     let project = env.open_project()?;
     let checkpoint = match &args.last[..] {
@@ -278,8 +279,11 @@ pub(super) fn is_path(env: &CommandEnv, project: &Project, text: &str) -> bool {
     matches!(unknown, Some(Ok(None)))
 }
 
-fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {
+fn continue_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome> {
     let project = env.open_project_quietly()?;
+    if args.dry_run {
+        return plan_continue(env, &project, args);
+    }
     let mut following = Following::take(env, &project)?;
     match following.pending()? {
         Pending::Files(intent) => following.take_up(intent, false)?,
@@ -293,10 +297,23 @@ fn continue_restore(env: &CommandEnv, null: bool) -> Result<Outcome> {
         return report_nothing_to_continue(env, &project);
     }
     let restored = env.ui.during(|progress| {
-        project.continue_restore(progress).map_err(|error| with_state_of_files(&project, error))
+        let restored = match args.all {
+            true => project.continue_restore_over_all(progress),
+            false => project.continue_restore(progress),
+        };
+        restored.map_err(|error| with_state_of_files(&project, error))
     })?;
     let told = following.finish()?;
-    report_restored(env, &project, (&restored, None), null, UNDO_BRINGS_BACK, told)
+    report_restored(env, &project, (&restored, None), args.null, UNDO_BRINGS_BACK, told)
+}
+
+/// Tells what finishing an interrupted restore would do to the files.
+fn plan_continue(env: &CommandEnv, project: &Project, args: &RestoreArgs) -> Result<Outcome> {
+    if project.interrupted()?.is_none() {
+        return report_nothing_to_continue(env, project);
+    }
+    let plan = env.ui.during(|progress| project.plan_continue(args.all, progress))?;
+    report_plan(env, project, (&plan, None), args.null, Told::default())
 }
 
 /// Says whether a failed restore changed anything: it did if it left something to finish.

@@ -21,6 +21,7 @@ use super::{Asked, KeptJson, Reply};
 use crate::command_env::{CommandError, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::undo::{Course, Mode, Travelled, travel};
+use crate::render::restore_report::ways_back;
 use crate::terminal::escape;
 use crate::transcript::{Conversation, Following};
 
@@ -180,7 +181,7 @@ impl Asked<'_> {
         let mut title = vec![Span::Words("✅ Went back to".to_owned())];
         title.extend(named_checkpoint(&restored.target));
         reply.message.line(title);
-        tell_restored(&mut reply, &restored, reverse);
+        tell_restored(&mut reply, &restored, &ways_back(&restored, reverse).join(" "));
         reply.checkpoint = Some(restored.target.clone());
         match told.into_error() {
             Some(error) => Err(error),
