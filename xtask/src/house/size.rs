@@ -24,7 +24,7 @@ struct Limits {
 /// depth: six more of them, their conversations, what they are told, and who did what; taking history to other machines; and trying in
 /// several copies, and states that are known to be good.
 const LIMITS: Limits = Limits {
-    total: 91_000,
+    total: 90_650,
     crate_lines: 20_000,
     folder_files: 15,
     unsafe_blocks: 5,

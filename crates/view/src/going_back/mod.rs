@@ -1,8 +1,10 @@
 //! Going back: what a restore, an undo or a purge does or would do, as it is told before and after.
 //!
 //! * [`restore`], [`undo`]: what goes, what stays, and why
+//! * [`promote`]: what comes in from a copy
 //! * [`purge`]: a leaked file that leaves everything saved
 
+pub mod promote;
 pub mod purge;
 pub mod restore;
 pub mod undo;

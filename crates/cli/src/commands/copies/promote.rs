@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use herma_core::Project;
 use herma_core::copies::{CopyRecord, KnownCopy, Promote, PromotePlan, Promoted};
 use herma_core::restore::KeptWhy;
-use herma_core::{Project, RelPath};
-use herma_reversal::{Conflict, ConflictWhy, Conflicts, Decided, Outcome as Becomes};
+use herma_reversal::{Conflict, ConflictWhy, Conflicts, Decided};
+use herma_view::going_back::promote::promote_json;
 use herma_view::here;
-use herma_view::json::{PathJson, Serialize, checkpoint_json, list, object};
-use herma_view::listing::counted;
+use herma_view::listing::{counted, written_and_deleted};
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::copies::known;
@@ -113,7 +113,8 @@ fn report(
     promoted: Option<&Promoted>,
 ) -> Result<Outcome> {
     if env.ui.json {
-        env.ui.write_json(&to_json(project, asked, plan, promoted))?;
+        let made = (plan, promoted);
+        env.ui.write_json(&promote_json(project_json(project), &asked.copy, made))?;
         return Ok(outcome(plan, promoted));
     }
     let restored = promoted.and_then(|promoted| promoted.restored.as_deref());
@@ -139,10 +140,9 @@ fn report(
         (_, Some(restored)) => {
             let number = restored.number.map(|number| format!(" as change {number}"));
             env.ui.status(format_args!(
-                "Promoted {what}{}: {} written, {} deleted.",
+                "Promoted {what}{}: {}.",
                 number.unwrap_or_default(),
-                counted(restored.written, "file"),
-                restored.removed,
+                written_and_deleted(restored)
             ));
             env.ui.status("`herma undo` undoes it.");
         }
@@ -210,60 +210,4 @@ fn outcome(plan: &PromotePlan, promoted: Option<&Promoted>) -> Outcome {
     let is_left = reversed.conflicts.iter().any(|conflict| conflict.decided == Decided::Left);
     let is_whole = reversed.kept.is_empty() && plan.unsaved.is_empty();
     if is_kept || is_left || !is_whole { Outcome::LeftOut } else { Outcome::Done }
-}
-
-fn to_json(
-    project: &Project,
-    asked: &Promote,
-    plan: &PromotePlan,
-    promoted: Option<&Promoted>,
-) -> impl Serialize + use<> {
-    let path = |path: &RelPath| PathJson::new(path.as_bytes());
-    let reversed = &plan.reversed;
-    let restored = promoted.and_then(|promoted| promoted.restored.as_ref());
-    object! {
-        schema: "herma.promote/1",
-        project: project_json(project),
-        copy: object! {
-            #[serde(flatten)]
-            root: PathJson::of(asked.copy.path()),
-        },
-        #[serde(rename = "try")]
-        attempt: asked.copy.attempt.map(|attempt| attempt.index),
-        dry_run: promoted.is_none(),
-        state: checkpoint_json(&plan.state),
-        changes: list(reversed.changes.iter().map(|(at, becomes)| object! {
-            becomes: match becomes {
-                Becomes::Gone => "gone",
-                Becomes::File { .. } => "file",
-                Becomes::Directory { .. } => "directory",
-            },
-            merged: reversed.merged.contains(at),
-            #[serde(flatten)]
-            path: path(at),
-        })),
-        conflicts: list(reversed.conflicts.iter().map(|conflict| object! {
-            why: conflict.why.word(),
-            text: conflict.why.of_copy(),
-            decided: conflict.decided.word(),
-            #[serde(flatten)]
-            path: path(&conflict.path),
-        })),
-        kept: list(reversed.kept.iter().map(|(at, reason)| object! {
-            reason: reason.word(),
-            #[serde(flatten)]
-            path: path(at),
-        })),
-        only_in_copy: list(plan.unsaved.iter().map(|(at, reason)| object! {
-            reason: reason.word(),
-            #[serde(flatten)]
-            path: path(at),
-        })),
-        number: restored.and_then(|restored| restored.number),
-        target: restored.map(|restored| checkpoint_json(&restored.target)),
-        safety: restored.and_then(|restored| restored.safety.as_ref().map(checkpoint_json)),
-        safety_is_new: restored.map(|restored| restored.safety_is_new),
-        written: restored.map(|restored| restored.written),
-        removed: restored.map(|restored| restored.removed),
-    }
 }
