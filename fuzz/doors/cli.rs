@@ -10,7 +10,7 @@ use herma_diff::lines::hunks;
 use herma_diff::lines::hunks::apply_chosen;
 use herma_settings as settings;
 use herma_settings::{KEYS, Key, Overrides, Value};
-use herma_view::hunk_choices::{Choices, Understood};
+use herma_view::changes::hunk_choices::{Choices, Understood};
 
 use crate::commands::agents::acp::traffic::{Side, Traffic};
 use crate::commands::cli::{Cli, Command};

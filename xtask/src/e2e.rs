@@ -11,8 +11,10 @@
 //! With `--misbehave` it is Herma that fails: its program is gone, is killed, sleeps, or ends with an error, and
 //! the agent has to do all of its work nevertheless. With `--chat` the conversation goes back with the files, and the agent
 //! goes on with what is left of it. With `--bad-days` it is the agent's day that goes wrong.
+//! With `--acp` it works for an editor, and `herma acp` stands between.
 //! With `--mcp` no agent runs, but the clients of `herma mcp` that the protocol's makers publish.
 
+mod acp;
 mod agents;
 mod bad_days;
 mod behave;
@@ -42,7 +44,7 @@ use stage::Setting;
 use crate::{Result, workspace};
 
 /// Longer than any agent takes for a scene.
-const LIMIT: Duration = Duration::from_secs(3 * 60);
+const LIMIT: Duration = Duration::from_secs(6 * 60);
 
 /// What every change is tried with: each is one archive, installed within seconds, and the two differ in how hooks get
 /// there, one by an entry in the user's settings, one by a file of its own.
@@ -57,6 +59,7 @@ enum Runs {
     Notice,
     Chat,
     BadDays,
+    Acp,
     Mcp,
 }
 
@@ -89,6 +92,7 @@ impl Options {
                 "--chat" => options.runs = Runs::Chat,
                 "--bare" => options.runs = Runs::Bare,
                 "--bad-days" => options.runs = Runs::BadDays,
+                "--acp" => options.runs = Runs::Acp,
                 "--mcp" => options.runs = Runs::Mcp,
                 "--day" => options.day = Some(value()?.clone()),
                 "--ci" => {
@@ -148,6 +152,7 @@ pub fn run(args: &[String]) -> Result<()> {
         Runs::Misbehave => misbehave::run(&setting, drivers),
         Runs::Notice => notice::run(&setting, drivers),
         Runs::Chat => chat::run(&setting, drivers),
+        Runs::Acp => acp::run(&setting, drivers),
         Runs::Mcp => mcp::run(&setting),
         Runs::BadDays => bad_days::run(&setting, drivers, options.day.as_deref()),
     };

@@ -17,6 +17,8 @@ pub enum EventKind {
     SessionEnd,
     /// A prompt begins a turn.
     TurnStart,
+    /// The agent goes on with a turn by itself, since something it left in the background is over.
+    TurnResumed,
     /// The agent has answered a prompt.
     TurnEnd,
     /// A tool is about to run.
@@ -34,6 +36,7 @@ impl EventKind {
             Self::SessionStart => "session-start",
             Self::SessionEnd => "session-end",
             Self::TurnStart => "turn-start",
+            Self::TurnResumed => "turn-resumed",
             Self::TurnEnd => "turn-end",
             Self::BeforeTool => "before-tool",
             Self::AfterTool => "after-tool",
@@ -112,6 +115,8 @@ pub struct ToolUse {
     pub in_background: bool,
     /// After it has run: did it fail, as far as the name of the event says?
     pub failed: bool,
+    /// After it has run: the code its command exited with, if the agent says so.
+    pub exit_code: Option<u64>,
     /// After it has run: how long that took, if the agent says so. What it waited for a person before that is not in
     /// it, except where the agent asks within the tool.
     pub duration: Option<Duration>,

@@ -29,7 +29,7 @@ pub mod yaml;
 
 pub use agent::Agent;
 pub use agents::hermes::slash;
-pub use agents::{judge, place_variables, variables};
+pub use agents::{judge, packages, place_variables, variables};
 pub use event::{Event, EventKind, Surroundings, ToolClass, ToolUse, Writes};
 pub use incoming::{Incoming, PayloadProblem, read};
 pub use reply::Reply;

@@ -16,7 +16,7 @@ use crate::patches::{MAX_PATH_BYTES, MAX_PATHS_OF_CALL};
 pub(crate) mod fields;
 mod written;
 
-use fields::{Field, Place, Text};
+use fields::{Field, Place, RESULT, Text};
 use written::Written;
 
 /// Names and ids are cut to this many bytes.
@@ -286,7 +286,11 @@ impl Value<'_> {
     /// give a patch as it is.
     fn visit_object_in_text(self, place: Place, text: &str) {
         if self.in_text || !text.trim_start().starts_with('{') {
-            return self.payload.add_patch(place, text);
+            // What a tool printed is nothing that it wrote.
+            if place != RESULT {
+                self.payload.add_patch(place, text);
+            }
+            return;
         }
         let mut parser = serde_json::Deserializer::from_str(text);
         let read = parser.deserialize_any(Value { payload: self.payload, in_text: true, ..self });

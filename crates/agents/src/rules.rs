@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use crate::agent::Agent;
 use crate::event::{Event, EventKind, Surroundings, ToolClass, ToolUse};
-use crate::payload::fields::{BACKGROUND, DIRECTORIES, Field, Place, REPLACES_ALL, TOP};
+use crate::payload::fields::{
+    BACKGROUND, DIRECTORIES, EXIT_CODE, Field, Place, REPLACES_ALL, RESULT, TOP,
+};
 use crate::payload::{MAX_COMMAND_BYTES, MAX_ID_BYTES, PATCHED, Payload, Spot, cut};
 
 /// The arguments that name files.
@@ -45,6 +47,8 @@ pub(crate) struct Rules {
     pub(crate) sub_agent_if: Option<Spot>,
     pub(crate) turn: &'static [Spot],
     pub(crate) prompt: &'static [Spot],
+    /// Is a prompt one that nobody typed? Then it begins no turn, and the last one goes on.
+    pub(crate) is_untyped: fn(&str) -> bool,
     pub(crate) call: &'static [Spot],
     pub(crate) tool: &'static [Spot],
     /// Where the end of a tool says for how many milliseconds it ran.
@@ -91,6 +95,7 @@ impl Rules {
         sub_agent_if: None,
         turn: &[],
         prompt: &[(TOP, "prompt")],
+        is_untyped: |_| false,
         call: &[(TOP, "tool_use_id"), (TOP, "tool_call_id"), ("params.arguments", "id")],
         tool: &[(TOP, "tool_name"), ("params.arguments", "tool")],
         duration: &[],
@@ -115,7 +120,12 @@ impl Rules {
     ) -> Event {
         let name = self.event_name(payload, surroundings);
         let tool = self.tool(payload, name.as_deref());
+        let prompt = payload.first(self.prompt);
+        let is_untyped = prompt.as_deref().is_some_and(self.is_untyped);
         let kind = match &name {
+            Some(name) if is_untyped && self.kind(name) == EventKind::TurnStart => {
+                EventKind::TurnResumed
+            }
             Some(name) => self.kind(name),
             // Without a name, whatever saves the most.
             None if tool.is_some() => EventKind::BeforeTool,
@@ -135,7 +145,7 @@ impl Rules {
             session: parent.clone().or_else(|| own.clone()),
             sub_agent: self.sub_agent(payload).or_else(|| own.filter(|_| parent.is_some())),
             turn: payload.first(self.turn),
-            prompt: payload.first(self.prompt).filter(|_| !in_tool),
+            prompt: prompt.filter(|_| !in_tool && kind != EventKind::TurnResumed),
             tool: tool.filter(|_| in_tool),
             roots,
             directory: directory.or_else(|| surroundings.directory.clone()),
@@ -223,6 +233,7 @@ impl Rules {
             directory: payload.paths(place, DIRECTORIES.split(' ')).into_iter().next(),
             in_background: in_background(payload, place),
             failed: event.is_some_and(|event| event.to_ascii_lowercase().ends_with("failure")),
+            exit_code: EXIT_CODE.split(' ').find_map(|name| payload.number((RESULT, name))),
             duration: self.duration(payload),
             name,
         })

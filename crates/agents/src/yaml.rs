@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+use herma_yaml::{Rules, Value};
+use serde_json::{Map, Value as Data};
+
 /// The last line of what the installers write; it belongs to what it marks.
 pub(crate) const END: &str = "# <<< herma";
 
@@ -136,22 +139,14 @@ pub(crate) fn value_after<'l>(line: &'l str, key: &str) -> Option<&'l str> {
 }
 
 /// A YAML configuration as values, to compare before and after an edit. The error says what it is instead.
-pub fn values(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
-    use serde_json::Value;
-    let is_empty =
-        text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    if is_empty {
-        return Ok(serde_json::Map::new());
-    }
-    match serde_saphyr::from_str(text) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(Value::Null) => Ok(serde_json::Map::new()),
-        Ok(_) => Err("it does not consist of keys and values".to_owned()),
-        Err(error) => {
-            // Worded for the user: the other wording gives advice to programmers.
-            let error =
-                error.without_snippet().render_with_formatter(&serde_saphyr::UserMessageFormatter);
-            Err(format!("it is not readable as YAML: {error}"))
-        }
+pub fn values(text: &str) -> Result<Map<String, Data>, String> {
+    let rules = Rules { unique_keys: true, ignore_tags: true, ..Rules::default() };
+    match herma_yaml::read_by(text, rules) {
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(value) => match serde_json::to_value(value) {
+            Ok(Data::Object(map)) => Ok(map),
+            _ => Err("it does not consist of keys and values".to_owned()),
+        },
+        Err(error) => Err(format!("it is not readable as YAML: {error}")),
     }
 }

@@ -7,6 +7,7 @@ mod install {
     mod guard;
     mod hermes;
     mod own_files;
+    mod packages;
     mod properties;
     mod shared_json;
     mod switches;

@@ -25,6 +25,8 @@ pub(crate) struct Form {
     pub(crate) rename: fn(&[u8], &str, &str, &mut Vec<u8>) -> Result<()>,
     /// What the new record is called: from the old one's name, the old session's id and the new one's.
     pub(crate) name: fn(&str, &str, &str) -> String,
+    /// Where each session has a directory of its own for its record, if it has.
+    pub(crate) directories: Option<fn(Places<'_>) -> PathBuf>,
     /// What continues a session, with `ID` for its id.
     pub(crate) resume: &'static [&'static str],
     /// How its records tell of the ends of calls that no hook tells of, if they do.
@@ -36,8 +38,8 @@ pub(crate) struct Form {
 pub(crate) struct Ends {
     /// The directory and the name of the record in which the result of a call is.
     pub(crate) find: fn(Places<'_>, Call<'_>) -> Result<Found>,
-    /// How the call of this id ended, from the lines, the newest first. `None` where they do not say so.
-    pub(crate) tells: fn(&mut dyn Iterator<Item = &[u8]>, &str) -> Option<CallEnd>,
+    /// How this call ended, from the lines, the newest first. `None` where they do not say so.
+    pub(crate) tells: fn(&mut dyn Iterator<Item = &[u8]>, Call<'_>) -> Option<CallEnd>,
 }
 
 /// The directory of a record and its name there, if there is one.

@@ -4,7 +4,7 @@
 //! and the agent's id of the call, and the conversation is written once more, as a new session that ends before the message
 //! that made the call, or after the call's result. The old one is only read.
 //!
-//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode and Kilo have rows instead of lines
+//! * one file per agent in `agents/`, which fills the [`form`]; OpenCode, Kilo and Goose have rows in a [`database`] instead of lines
 //! * [`records`]: files of lines, read in bounds; [`tree`]: which of their lines lead to another
 //! * [`refused`]: calls that were refused or stopped, as the records say
 //! * [`unnamed`]: calls whose hooks do not tell the id they have in the record
@@ -12,6 +12,7 @@
 //! All that is read is somebody else's: sizes are bounded, and what is not understood is refused by name.
 
 mod agents;
+mod database;
 mod error;
 mod form;
 mod records;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use herma_fs::Dir;
 use herma_fs::publish::Temp;
 
-use crate::agents::opencode;
+use crate::agents::{goose, opencode};
 pub use crate::error::{Error, Result};
 use crate::form::{Form, Kept};
 use crate::records::Records;
@@ -99,6 +100,8 @@ enum Planned {
     Lines(Lines),
     /// Rows become others in the same database.
     Rows(opencode::Planned),
+    /// The same for Goose.
+    OfGoose(goose::Planned),
 }
 
 /// What of a file of lines becomes another one.
@@ -107,6 +110,8 @@ struct Lines {
     form: &'static Form,
     dir: Dir,
     name: String,
+    /// Where the new session gets a directory of its own, if it does.
+    directories: Option<PathBuf>,
     records: Records,
     session: String,
     kept: Kept,
@@ -130,6 +135,10 @@ impl Chat {
             check_session(call.session)?;
             return opencode::plan(fork, places, call, cut).map(Planned::Rows).map(Self);
         }
+        if agent == goose::WORD {
+            check_session(call.session)?;
+            return goose::plan(places, call, cut).map(Planned::OfGoose).map(Self);
+        }
         let form = agents::form_of(agent).ok_or_else(|| Error::UnknownAgent(agent.to_owned()))?;
         check_session(call.session)?;
         let title = form.title;
@@ -138,7 +147,8 @@ impl Chat {
         let records = Records::open(&dir, &name)?;
         let kept = (form.keep)(&records, &dir, call, cut)?;
         let session = call.session.to_owned();
-        Ok(Self(Planned::Lines(Lines { form, dir, name, records, session, kept })))
+        let directories = form.directories.map(|directories| directories(places));
+        Ok(Self(Planned::Lines(Lines { form, dir, name, directories, records, session, kept })))
     }
 
     /// The agent.
@@ -146,6 +156,7 @@ impl Chat {
         match &self.0 {
             Planned::Lines(lines) => lines.form.title,
             Planned::Rows(rows) => rows.fork.title,
+            Planned::OfGoose(_) => goose::TITLE,
         }
     }
 
@@ -154,6 +165,7 @@ impl Chat {
         match &self.0 {
             Planned::Lines(lines) => lines.kept.messages,
             Planned::Rows(rows) => rows.kept(),
+            Planned::OfGoose(rows) => rows.kept(),
         }
     }
 
@@ -162,6 +174,7 @@ impl Chat {
         let all = match &self.0 {
             Planned::Lines(lines) => lines.kept.all_messages,
             Planned::Rows(rows) => rows.all,
+            Planned::OfGoose(rows) => rows.all,
         };
         all.saturating_sub(self.kept())
     }
@@ -171,6 +184,7 @@ impl Chat {
         match &self.0 {
             Planned::Lines(lines) => lines.write(now_ms),
             Planned::Rows(rows) => rows.write(now_ms),
+            Planned::OfGoose(rows) => rows.write(now_ms),
         }
     }
 }
@@ -178,7 +192,8 @@ impl Chat {
 impl Lines {
     fn write(&self, now_ms: u64) -> Result<Written> {
         let new = self.form.ids.next(now_ms);
-        let mut temp = Temp::create_private(&self.dir)?;
+        let above = self.directories.as_ref().map(|above| Dir::open(above)).transpose()?;
+        let mut temp = Temp::create_private(above.as_ref().unwrap_or(&self.dir))?;
         let mut renamed = Vec::new();
         for line in &self.kept.lines {
             let bytes = self.records.read(line)?;
@@ -190,10 +205,22 @@ impl Lines {
         // ORDER: content before name.
         temp.sync()?;
         let name = (self.form.name)(&self.name, &self.session, &new);
-        if !temp.publish_new(&self.dir, &name)? {
-            return Err(Error::Taken { agent: self.form.title });
+        let taken = || Error::Taken { agent: self.form.title };
+        let own = match &above {
+            Some(above) if above.create_dir(new.as_str(), 0o700)? => {
+                Some(above.open_dir(new.as_str())?)
+            }
+            Some(_) => return Err(taken()),
+            None => None,
+        };
+        let own = own.as_ref().unwrap_or(&self.dir);
+        if !temp.publish_new(own, &name)? {
+            return Err(taken());
         }
-        self.dir.sync()?;
+        own.sync()?;
+        if let Some(above) = &above {
+            above.sync()?;
+        }
         let command = self.form.resume.iter().map(|word| word.replace("ID", &new)).collect();
         Ok(Written { session: new, command, directory: self.kept.directory.clone() })
     }

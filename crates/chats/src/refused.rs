@@ -31,7 +31,7 @@ fn look(ends: &Ends, places: Places<'_>, call: Call<'_>) -> Result<Option<CallEn
     let records = Records::open(&dir, &name)?;
     for most in LENGTHS {
         let last = records.read_end(most)?;
-        let told = (ends.tells)(&mut last.lines().rev(), call.id);
+        let told = (ends.tells)(&mut last.lines().rev(), call);
         if told.is_some() || last.is_all() {
             return Ok(told);
         }

@@ -390,6 +390,280 @@ fn a_database_that_is_not_known_is_refused_by_name_and_stays() {
     }
 }
 
+const COPILOT: &str = include_str!("records/copilot.jsonl");
+const COPILOT_SESSION: &str = "7f26ab16-3356-456f-a8a8-aee3f26ccb61";
+
+/// A home with this record of Copilot CLI.
+fn copilot(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    let sessions = home.path().join(".copilot/session-state");
+    let own = sessions.join(COPILOT_SESSION);
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("events.jsonl"), text).unwrap();
+    (home, sessions)
+}
+
+fn plan_copilot(home: &Path, cut: Cut) -> Result<Chat, Error> {
+    let call = Call {
+        session: COPILOT_SESSION,
+        id: "~1",
+        tool: "bash",
+        argument: Some("rm b.txt && echo side > side.txt"),
+        began: 1_795_131_502,
+        ended: Some(1_795_131_504),
+        ..Call::default()
+    };
+    Chat::plan("copilot", Places { home, variables: &[] }, call, cut)
+}
+
+#[test]
+fn a_record_in_a_directory_of_its_own_gets_another_one() {
+    for (cut, kept, last) in [
+        (Cut::BeforePrompt, 0, "hook.end"),
+        (Cut::BeforeMessage, 7, "session.usage_record"),
+        (Cut::AfterResult, 9, "tool.execution_complete"),
+    ] {
+        let (home, sessions) = copilot(COPILOT);
+        let chat = plan_copilot(home.path(), cut).unwrap();
+        assert_eq!(chat.kept(), kept, "{cut:?}");
+        let written = chat.write(0).unwrap();
+        let read = |session: &str| fs::read_to_string(sessions.join(session).join("events.jsonl"));
+        assert_eq!(read(COPILOT_SESSION).unwrap(), COPILOT);
+        let new = read(&written.session).unwrap();
+        let back = new.replace(&written.session, COPILOT_SESSION);
+        assert!(COPILOT.starts_with(&back) && !new.contains(&format!("\"{COPILOT_SESSION}\"")));
+        let last_line: Value = serde_json::from_str(new.lines().last().unwrap()).unwrap();
+        assert_eq!(last_line["type"], last, "{cut:?}");
+        assert_eq!(
+            written.command,
+            ["copilot".to_owned(), format!("--resume={}", written.session)]
+        );
+        assert_eq!(written.directory.as_deref(), Some(Path::new("/home/you/shop")));
+        assert_eq!(fs::read_dir(&sessions).unwrap().count(), 2);
+    }
+}
+
+#[test]
+fn a_record_of_copilot_that_is_not_known_is_refused_by_name() {
+    for (known, other, words) in [
+        (
+            "\"copilotVersion\":\"1.0.102\"",
+            "\"copilotVersion\":\"2.0.0\"",
+            "Copilot CLI 2.0.0 wrote",
+        ),
+        ("\"version\":1,", "\"version\":2,", "Copilot CLI 1.0.102 wrote"),
+        ("session.start", "session.begin", "cannot be read at byte 0"),
+    ] {
+        let (home, sessions) = copilot(&COPILOT.replace(known, other));
+        let error = plan_copilot(home.path(), Cut::AfterResult).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+        assert_eq!(fs::read_dir(&sessions).unwrap().count(), 1);
+    }
+    let (home, _) = copilot(COPILOT);
+    fs::remove_dir_all(home.path().join(".copilot")).unwrap();
+    assert!(matches!(plan_copilot(home.path(), Cut::AfterResult), Err(Error::NoRecord { .. })));
+}
+
+#[test]
+fn a_call_of_codex_was_stopped_if_it_was_aborted_with_its_turn() {
+    let line =
+        |kind: &str, payload: Value| json!({"type": kind, "payload": payload}).to_string() + "\n";
+    let event = |kind: &str| {
+        line("event_msg", json!({"type": kind, "turn_id": "t", "reason": "interrupted"}))
+    };
+    let result = |id: &str, output: Value| {
+        let payload = json!({"type": "function_call_output", "call_id": id, "output": output});
+        line("response_item", payload)
+    };
+    let aborted = || result("c", json!("Wall time: 1.6 seconds\naborted by user"));
+    let end = |text: String| {
+        let home = Home::with(CODEX, text.as_bytes());
+        let call = Call { id: "c", ..CODEX.called() };
+        end_of("codex", Places { home: home.place.path(), variables: &[] }, call)
+    };
+    assert_eq!(end(aborted() + &event("turn_aborted")), Some(CallEnd::Stopped));
+    for answered in [
+        aborted(),
+        aborted() + &event("task_complete") + &event("task_started") + &event("turn_aborted"),
+        result("c", json!("aborted by user\nor not")) + &event("turn_aborted"),
+        result("c", json!([{"text": "aborted by user"}])) + &event("turn_aborted"),
+    ] {
+        assert_eq!(end(answered.clone()), Some(CallEnd::Answered), "{answered}");
+    }
+    assert_eq!(end(result("d", json!("aborted by user")) + &event("turn_aborted")), None);
+}
+
+#[test]
+fn a_call_of_copilot_was_refused_if_permission_was_asked_for_and_not_given() {
+    let line = |kind: &str, second: u32, data: Value| {
+        let time = format!("2026-11-19T23:52:{second:02}.625Z");
+        json!({"type": kind, "id": "e", "timestamp": time, "data": data}).to_string() + "\n"
+    };
+    let starts = |id: &str, second| {
+        let arguments = json!({"command": "rm b.txt && echo side > side.txt", "description": "x"});
+        let data = json!({"toolCallId": id, "toolName": "bash", "arguments": arguments});
+        line("tool.execution_start", second, data)
+    };
+    let asked = |id: &str, kind: &str| {
+        let data = json!({"toolCallId": id, "result": {"kind": kind, "reason": "Session aborted"}});
+        line("permission.completed", 43, data)
+    };
+    let answered = |id: &str| {
+        line("tool.execution_complete", 44, json!({"toolCallId": id, "result": {"content": ""}}))
+    };
+    let end = |text: String| {
+        let (home, _) = copilot(&text);
+        let call = Call {
+            session: COPILOT_SESSION,
+            tool: "bash",
+            argument: Some("rm b.txt && echo side > side.txt"),
+            began: 1_795_132_361,
+            ..Call::default()
+        };
+        end_of("copilot", Places { home: home.path(), variables: &[] }, call)
+    };
+    assert!(tells_ends("copilot"));
+    for kind in ["cancelled", "denied-interactively-by-user"] {
+        assert_eq!(end(starts("c", 41) + &asked("c", kind)), Some(CallEnd::Refused));
+    }
+    for other in [
+        starts("c", 41),
+        starts("c", 41) + &asked("c", "approved"),
+        starts("c", 41) + &asked("d", "cancelled"),
+        starts("c", 41) + &asked("c", "cancelled") + &answered("c"),
+        // It began later than the call that is asked for.
+        starts("c", 50) + &asked("c", "cancelled"),
+        // Two of the same at once.
+        starts("b", 40) + &starts("c", 41) + &asked("c", "cancelled"),
+        asked("c", "cancelled") + "{\"type\":\"tool.execution_start\",\"data\":7}\n",
+    ] {
+        assert_eq!(end(other.clone()), None, "{other}");
+    }
+    let earlier = starts("b", 20) + &answered("b");
+    assert_eq!(end(earlier + &starts("c", 41) + &asked("c", "cancelled")), Some(CallEnd::Refused));
+}
+
+/// A home with a database of Goose: a prompt, three calls, the last two of them at once.
+fn goose(schema: u32) -> (tempfile::TempDir, rusqlite::Connection) {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join(".local/share/goose/sessions");
+    fs::create_dir_all(&place).unwrap();
+    let database = rusqlite::Connection::open(place.join("sessions.db")).unwrap();
+    let columns = "name, description, user_set_name, session_type, working_dir, created_at, updated_at, \
+        extension_data, recipe_json, user_recipe_values_json, provider_name, model_config_json, goose_mode, \
+        project_id, accumulated_cost, archived_at";
+    let all = format!(
+        "CREATE TABLE schema_version (version INTEGER); INSERT INTO schema_version VALUES (1), ({schema});
+         CREATE TABLE sessions (id TEXT PRIMARY KEY, {columns});
+         CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id, session_id, role,
+             content_json, created_timestamp, timestamp, tokens, metadata_json);
+         INSERT INTO sessions (id, name, working_dir, accumulated_cost)
+             VALUES ('20261119_1', 'shop', '/home/you/shop', 3), ('20261119_12', 'other', '/', 0);"
+    );
+    database.execute_batch(&all).unwrap();
+    let asks = |id: &str| format!(r#"{{"type":"toolRequest","id":"{id}","toolCall":{{}}}}"#);
+    let tells = |id: &str| format!(r#"{{"type":"toolResponse","id":"{id}","toolResult":{{}}}}"#);
+    let text = r#"{"type":"text","text":"x"}"#.to_owned();
+    for (at, (id, role, parts, visible)) in [
+        ("m-1", "user", text.clone(), true),
+        ("m-2", "user", text.clone(), false),
+        ("m-3", "assistant", asks("c-1"), true),
+        ("m-4", "user", tells("c-1"), true),
+        ("m-5", "assistant", text.clone(), true),
+        ("m-5", "assistant", [asks("c-2"), asks("c-3")].join(","), true),
+        ("m-6", "user", tells("c-2"), true),
+        ("m-7", "user", tells("c-3"), true),
+        ("m-8", "assistant", text.clone(), true),
+    ]
+    .into_iter()
+    .zip(0..)
+    .map(|(row, at): (_, i64)| (at, row))
+    {
+        let sql = "INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json)
+                   VALUES (?1, '20261119_1', ?2, ?3, ?4, ?5)";
+        let about = format!("{{\"userVisible\":{visible}}}");
+        database.execute(sql, (id, role, format!("[{parts}]"), at, about)).unwrap();
+    }
+    (home, database)
+}
+
+#[test]
+fn messages_of_goose_are_copied_to_a_session_of_today_and_the_old_ones_stay() {
+    let rows = |database: &rusqlite::Connection, session: &str| -> Vec<String> {
+        let sql =
+            "SELECT message_id || content_json FROM messages WHERE session_id = ?1 ORDER BY id";
+        let mut statement = database.prepare(sql).unwrap();
+        statement.query_map([session], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    for (call, cut, left) in [
+        ("c-1", Cut::BeforePrompt, 0),
+        ("c-1", Cut::BeforeMessage, 2),
+        ("c-1", Cut::AfterResult, 4),
+        ("c-2", Cut::BeforeMessage, 4),
+        // The other call of the message has no result then.
+        ("c-2", Cut::AfterResult, 4),
+        ("c-3", Cut::AfterResult, 8),
+    ] {
+        let (home, database) = goose(16);
+        let before = rows(&database, "20261119_1");
+        let places = Places { home: home.path(), variables: &[] };
+        let call = Call { session: "20261119_1", id: call, ..Call::default() };
+        let chat = Chat::plan("goose", places, call, cut).unwrap();
+        assert_eq!((chat.kept(), chat.cut()), (left, 9 - left), "{cut:?}");
+        let written = chat.write(1_795_088_321_674).unwrap();
+        assert_eq!(written.session, "20261119_13");
+        assert_eq!(rows(&database, "20261119_1"), before);
+        assert_eq!(rows(&database, "20261119_13"), before[..usize::try_from(left).unwrap()]);
+        let sql = "SELECT working_dir, accumulated_cost FROM sessions WHERE id = '20261119_13'";
+        let copied = database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(copied, ("/home/you/shop".to_owned(), None::<i64>));
+        // A day without any begins with the first.
+        assert_eq!(chat.write(0).unwrap().session, "19700101_1");
+    }
+}
+
+#[test]
+fn a_database_of_goose_that_is_not_known_is_refused_by_name() {
+    for schema in [15, 17] {
+        let (home, database) = goose(schema);
+        let places = Places { home: home.path(), variables: &[] };
+        let call = Call { session: "20261119_1", id: "c-1", ..Call::default() };
+        let error = Chat::plan("goose", places, call, Cut::AfterResult).unwrap_err();
+        let words =
+            format!("Goose with schema {schema} wrote this record, in a format not known here");
+        assert_eq!(error.to_string(), words);
+        assert_eq!(
+            database.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0)),
+            Ok(2)
+        );
+    }
+}
+
+#[test]
+fn what_claude_code_tells_itself_is_no_prompt() {
+    let prompt = |text: &str, more: Value| {
+        let mut line = json!({
+            "type": "user", "uuid": text, "parentUuid": null, "version": "2.1.325", "sessionId": CLAUDE.session,
+            "message": {"role": "user", "content": text},
+        });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let called = json!({
+        "type": "assistant", "uuid": "a", "parentUuid": "note", "version": "2.1.325", "sessionId": CLAUDE.session,
+        "message": {"id": "msg_1", "content": [{"type": "tool_use", "id": CLAUDE.call}]},
+    });
+    let note = |more| prompt("note", more);
+    for (more, kept) in [
+        (json!({"parentUuid": "typed", "turnOrigin": "task_notification"}), 0),
+        (json!({"parentUuid": "typed"}), 1),
+    ] {
+        let text = prompt("typed", json!({})) + &note(more) + &format!("{called}\n");
+        let home = Home::with(CLAUDE, text.as_bytes());
+        assert_eq!(home.plan(Cut::BeforePrompt).unwrap().kept(), kept);
+    }
+}
+
 #[test]
 fn a_record_cut_short_anywhere_or_garbled_never_panics() {
     for agent in ALL {
@@ -479,7 +753,7 @@ fn a_record_tells_how_a_call_ended_only_in_a_result_that_is_known() {
     assert_eq!(told(&denied.replace("\"user\"", "\"assistant\"")), None);
     let two = json!([{"type": "tool_result", "tool_use_id": "c-1"}, {"type": "text"}]);
     assert_eq!(told(&line("user", &two, &json!({"toolDenialKind": "permission-rule"}))), None);
-    assert!(["codex", "gemini", "qwen", "opencode", "nobody"].iter().all(|word| !tells_ends(word)));
+    assert!(["gemini", "qwen", "opencode", "goose", "nobody"].iter().all(|word| !tells_ends(word)));
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn explain_undo(new: CommandError, error: &Error) -> CommandError {
         }
         Error::FewerToUndo(count) => new
             .with_state("Nothing was changed.")
-            .with_hint(format!("`herma undo -n {count}` undoes what there is; `herma list` shows it.")),
+            .with_hint(format!("The same command with `-n {count}` undoes what there is; `herma list` shows it.")),
         Error::UndoneAlone(..) | Error::NoPrompts => new
             .with_state("Nothing was changed.")
             .with_hint("`herma undo` undoes one after the other; `herma undo --dry-run` shows what is next."),
@@ -310,7 +310,7 @@ fn explain(new: CommandError, error: &Error) -> CommandError {
         Error::NoSuchStep(_) | Error::StepIsOver(_) => {
             new.with_hint("`herma steps --all` shows the steps of this project.")
         }
-        Error::TurnOfSeveral { sessions, .. } => {
+        Error::TurnOfSeveral { sessions, .. } | Error::SessionUnclear { sessions, .. } => {
             let one = |session: &String| format!("`--session={}`", escape(session.as_bytes()));
             let sessions: Vec<String> = sessions.iter().map(one).collect();
             new.with_state("Nothing was changed.")

@@ -50,7 +50,7 @@ pub(crate) struct Filters {
     /// Only what this agent did
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only what this session did; the beginning of its id is enough, and without one it is the last session
+    /// Only what this session did; at least four characters of its id are enough, and without one it is the last session
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "absent, given, and given with a value")]
     session: Option<Option<String>>,

@@ -10,8 +10,10 @@ use herma_core::Project;
 use herma_core::steps::StepStart;
 use herma_core::types::checkpoint::Facts;
 use herma_diff::Replacement;
-use herma_shell::{Command, may_change};
+use herma_shell::{Command, may_change, only_program};
 use herma_store::RelPath;
+
+use crate::command_env::CommandEnv;
 
 /// A tool that has answered may have done so earlier than its hook was started, by no more than this.
 pub(crate) const MAX_HOOK_START: Duration = Duration::from_secs(2);
@@ -69,6 +71,21 @@ pub(crate) fn wrote(
     };
     let is_edit = tool.class == ToolClass::Edit;
     tool.writes.iter().filter(|_| is_edit).flat_map(into).collect()
+}
+
+/// Is it a command of which the settings say that it tells whether a state is good? Only if it is all that was run: of
+/// `cargo test | tail` nobody knows how the test ended. A `*` at the end stands for whatever follows.
+pub(crate) fn is_check(env: &CommandEnv, command: &Command) -> bool {
+    let checks = env.settings.checks();
+    if checks.is_empty() {
+        return false;
+    }
+    let Some(words) = only_program(command) else { return false };
+    let line = bstr::join(" ", words);
+    checks.iter().any(|check| match check.strip_suffix('*') {
+        Some(beginning) => line.starts_with(beginning.as_bytes()),
+        None => line == check.as_bytes(),
+    })
 }
 
 /// Is it a command that certainly only reads? Then one look, before it, is enough.

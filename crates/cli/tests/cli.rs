@@ -3,6 +3,7 @@
 mod cli {
     mod acp;
     mod addresses;
+    mod attempts;
     mod authors;
     mod bisect;
     mod can_undo;
@@ -19,6 +20,7 @@ mod cli {
     mod documents;
     mod exchange;
     mod exchange_formats;
+    mod green;
     mod hook;
     mod install;
     mod install_choice;

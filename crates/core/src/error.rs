@@ -178,6 +178,14 @@ pub enum Error {
         /// The sessions.
         sessions: Vec<String>,
     },
+    /// Several sessions begin like this.
+    #[error("{} sessions begin with `{begins}`", .sessions.len())]
+    SessionUnclear {
+        /// What was named.
+        begins: String,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
     /// The step has ended already.
     #[error("step {0} has ended already")]
     StepIsOver(StepId),
@@ -351,7 +359,7 @@ pub enum Error {
     Fs(#[from] herma_fs::Error),
 }
 
-/// Why no copy of a state was made.
+/// Why no copy of a state was made, or nothing came back from one.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// Something is there, or was: another project, another copy.
@@ -377,6 +385,28 @@ pub enum CopyError {
     /// All of the present cannot be in a copy of the past.
     #[error("the whole project is not something that checkpoints leave out")]
     AllOfIt,
+    /// What is there is not the copy, or not all of it.
+    #[error("{} is gone, or was never finished", path.display())]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// It was made of another project.
+    #[error("{} was opened from {}", path.display(), of.display())]
+    OfAnother {
+        /// Where it is.
+        path: PathBuf,
+        /// The root of that project.
+        of: PathBuf,
+    },
+    /// What it began with is in no checkpoint any more.
+    #[error("checkpoint {number}, with which {} began, is gone", path.display())]
+    NoBeginning {
+        /// Where the copy is.
+        path: PathBuf,
+        /// The number it had in its project.
+        number: u64,
+    },
 }
 
 /// What kind of failure it is; each has an exit code.
@@ -425,6 +455,7 @@ impl Error {
             | Self::NothingThatOld { .. } => ErrorKind::NothingThere,
             Self::TwoReadings { .. }
             | Self::TurnOfSeveral { .. }
+            | Self::SessionUnclear { .. }
             | Self::BadSpec(_)
             | Self::BadName { .. }
             | Self::BadPath { .. }

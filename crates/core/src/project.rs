@@ -51,7 +51,8 @@ use herma_worktree::scan::judge::Judge;
 
 use crate::blame::Blame;
 use crate::can_undo::{self, CanUndo, Command};
-use crate::copies::{OpenCopy, OpenedCopy};
+use crate::copies::promote;
+use crate::copies::{OpenCopy, OpenedCopy, Promote, PromotePlan, Promoted};
 use crate::engine::operation::Operation;
 use crate::engine::{Engine, EngineOptions, KnownProject, NoProgress, Progress, Project};
 use crate::error::{Error, Result};
@@ -498,7 +499,7 @@ impl Project {
 
     /// The session somebody means by the beginning of its id, or the last one if none is named.
     pub fn session_meant(&self, named: Option<&str>) -> Result<Option<String>> {
-        let meant = |operation: &Operation<'_>| Ok(session_meant(&operation.all_steps()?, named));
+        let meant = |operation: &Operation<'_>| session_meant(&operation.all_steps()?, named);
         Ok(self.if_stored(meant)?.or_else(|| named.map(str::to_owned)))
     }
 
@@ -522,6 +523,12 @@ impl Project {
     /// over, however it ended; but not what agents of the agent do, who may be at work in the background.
     pub fn begin_turn(&self, session: &str, facts: &Facts, prompt: Option<&str>) -> Result<Turn> {
         self.locked(&NoProgress)?.begin_turn(session, facts, prompt)
+    }
+
+    /// Notes that an agent goes on with the turn of a session by itself, and what it calls it from here on. `None` if no turn
+    /// of it was noted.
+    pub fn resume_turn(&self, session: &str, name: Option<&str>) -> Result<Option<Turn>> {
+        self.locked(&NoProgress)?.resume_turn(session, name)
     }
 
     /// Notes that the turn of a session is over, and with it what was still open in the session, as
@@ -691,6 +698,23 @@ impl Project {
     pub fn open_copy(&self, asked: &OpenCopy, progress: &dyn Progress) -> Result<OpenedCopy> {
         self.reading(progress)?;
         self.writing(progress)?.open_copy(asked)
+    }
+
+    /// What bringing in what was changed in a copy would do. What is there is saved in the copy; nothing of this project changes.
+    pub fn plan_promote(&self, asked: &Promote, progress: &dyn Progress) -> Result<PromotePlan> {
+        let ends = promote::ends(self, asked, progress)?;
+        self.writing(progress)?.plan_promote(asked, ends)
+    }
+
+    /// The present beside what that plan makes of it.
+    pub fn preview_promote(&self, plan: &PromotePlan) -> Result<Preview> {
+        self.reading(&NoProgress)?.preview_of(&plan.seen, &plan.reversed)
+    }
+
+    /// Brings in what was changed in a copy, as one change over the present. Both are saved first.
+    pub fn promote(&self, asked: &Promote, progress: &dyn Progress) -> Result<Promoted> {
+        let ends = promote::ends(self, asked, progress)?;
+        self.locked(progress)?.promote(asked, ends)
     }
 
     /// Brings this project, which is a copy, to a state of the one it was made of. What is there is saved first; files that

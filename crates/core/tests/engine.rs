@@ -38,6 +38,7 @@ mod engine {
     mod defects_volumes;
     pub mod differential;
     mod differential_ignore;
+    mod green;
     pub mod guards;
     mod hermes;
     mod hostile_steps;

@@ -51,6 +51,9 @@ pub struct Row {
     /// Is it pinned?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
+    /// Did a check pass in its state?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub green: bool,
 }
 
 /// Everything but the objects.

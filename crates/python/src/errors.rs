@@ -46,7 +46,7 @@ exceptions! {
     NoSuchArchive: NothingThere = "There is no such archive of version 1." for CoreError::NoSuchArchive { .. },
     NoSuchStep: NothingThere = "No such step is remembered." for CoreError::NoSuchStep(_),
     NoSteps: NothingThere = "None of the steps that were asked for is remembered, or none changed anything." for CoreError::NoSteps | CoreError::StepsForgotten(_),
-    Ambiguous: Error = "An id prefix fits several checkpoints, or a turn several sessions." for CoreError::Ambiguous { .. } | CoreError::TurnOfSeveral { .. },
+    Ambiguous: Error = "An id prefix fits several checkpoints, or a turn or the beginning of an id several sessions." for CoreError::Ambiguous { .. } | CoreError::TurnOfSeveral { .. } | CoreError::SessionUnclear { .. },
     BadSpec: BadRequest = "A text that cannot name a checkpoint." for CoreError::BadSpec(_),
     BadName: BadRequest = "A name that cannot be given." for CoreError::BadName { .. },
     BadPath: BadRequest = "A path no project can contain." for CoreError::BadPath { .. },

@@ -41,6 +41,18 @@ pub struct CopyRecord {
     own: Option<Own>,
     /// Is all of it there? It is no more when somebody begins to remove it.
     pub is_whole: bool,
+    /// Which of several attempts it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<Attempt>,
+}
+
+/// One of several copies that were made together, to try something in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When they were made, in nanoseconds since 1970; the same for all of them.
+    pub batch: i64,
+    /// Which of them it is, counted from 1.
+    pub index: u32,
 }
 
 /// What tells a directory from another one at the same place.
@@ -68,6 +80,7 @@ impl CopyRecord {
             is_chosen: false,
             own: None,
             is_whole: false,
+            attempt: None,
         })
     }
 
@@ -156,6 +169,7 @@ mod tests {
         let mut record = CopyRecord::new(ends, (ObjectId::EMPTY_TREE, 7), 1_794_702_913).unwrap();
         assert_eq!(record.is_own(&Place::of(&herma).unwrap()), None);
         record.note_own(&Place::of(&herma).unwrap());
+        record.attempt = Some(Attempt { batch: 5, index: 2 });
         record.write(&herma, &herma).unwrap();
         assert_eq!(CopyRecord::all(&herma).unwrap(), vec![record.clone()]);
         assert_eq!((record.path(), record.of()), (at.to_owned(), ends.1.to_owned()));

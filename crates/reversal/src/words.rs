@@ -22,6 +22,26 @@ impl ConflictWhy {
             Self::InTheWay => "in-the-way",
         }
     }
+
+    /// The same of a copy that is merged with the present: there the "step" leads from the copy back to its beginning.
+    pub fn of_copy(&self) -> String {
+        match self {
+            Self::ChangedLater => "deleted in the copy, and changed here".to_owned(),
+            Self::DeletedLater => "changed in the copy, and deleted here".to_owned(),
+            Self::Reappeared => "made in the copy, and another one was made here".to_owned(),
+            Self::MovedLater { from } => {
+                format!("moved in the copy to {from}, and moved here, too")
+            }
+            Self::Text { .. }
+            | Self::Binary
+            | Self::Link
+            | Self::NestedRepository
+            | Self::TypeChanged
+            | Self::Mode
+            | Self::Occupied { .. }
+            | Self::InTheWay => self.to_string().replace("changed since", "changed here, too"),
+        }
+    }
 }
 
 impl fmt::Display for ConflictWhy {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use herma_yaml as yaml;
+
 /// What a key holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -101,7 +103,9 @@ impl Key {
 
     /// Does it say anything about which files are saved?
     pub fn is_about_saving(&self) -> bool {
-        self.section == CHECKPOINTS && !self.is_about_cleaning && self.name != NOTICE
+        self.section == CHECKPOINTS
+            && !self.is_about_cleaning
+            && ![NOTICE, CHECKS, OPEN_WITH].contains(&self.name)
     }
 
     /// The value when nobody set one.
@@ -174,13 +178,16 @@ fn flow_list(words: &[String]) -> Option<Vec<String>> {
     if !(text.starts_with('[') && text.ends_with(']')) {
         return None;
     }
-    serde_saphyr::from_str(text).ok()
+    // Every word is a text here, whatever it is in a file.
+    let rules = yaml::Rules { resolve: |word| word.into(), ..yaml::Rules::default() };
+    let list = yaml::read_by(text, rules).ok()?;
+    list.as_list()?.iter().map(|item| item.as_text().map(str::to_owned)).collect()
 }
 
 fn yes_or_no(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
-        "true" | "yes" | "on" => Some(true),
-        "false" | "no" | "off" => Some(false),
+        "true" | "yes" | "on" | "y" => Some(true),
+        "false" | "no" | "off" | "n" => Some(false),
         _ => None,
     }
 }
@@ -201,6 +208,8 @@ const ALIKE: f64 = 0.85;
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 /// The key that says whether agents are told of what was undone.
 pub(crate) const NOTICE: &str = "notice";
+pub(crate) const CHECKS: &str = "checks";
+pub(crate) const OPEN_WITH: &str = "open_with_ignored";
 /// The section about sessions.
 pub(crate) const SESSIONS: &str = "sessions";
 
@@ -233,6 +242,8 @@ pub const KEYS: &[Key] = &[
     key("include", Default::EmptyList, "patterns taken in whatever else leaves them out"),
     key("secrets", Default::BoolOr(true, "names"), "leave out files whose name or, if they are new, content looks like a secret; `names` looks at names only"),
     key(NOTICE, Default::Bool(true), "tell an agent with its next prompt what was undone of its work"),
+    key(CHECKS, Default::EmptyList, "commands that say that a state is good, such as `cargo test*`: one in which they exit 0 is marked green"),
+    key(OPEN_WITH, Default::EmptyList, "files and directories that checkpoints leave out and `open`, `try` and `bisect` copy from the present"),
     session_key("auto_prune", Default::Bool(false), "delete ended sessions nobody used for long, from time to time"),
     session_key("retention_days", Default::Days(90), "days without activity after which an ended session goes; 0 is never"),
     session_key("min_interval_hours", Default::Number(24), "hours between two of these cleanings"),
@@ -345,7 +356,7 @@ mod tests {
     fn lists_are_written_so_that_yaml_reads_them_back() {
         let value = Value::List(vec!["*.bin".into(), "a \"b\": #\n".into()]);
         let text = value.to_string();
-        let read: Vec<String> = serde_saphyr::from_str(&text).unwrap();
-        assert_eq!(Value::List(read), value);
+        let read = yaml::read(&text).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), value.to_json());
     }
 }

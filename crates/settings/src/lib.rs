@@ -203,6 +203,16 @@ impl Loaded {
         self.number(name).saturating_mul(1 << 20)
     }
 
+    /// The commands that say that a state is good.
+    pub fn checks(&self) -> Vec<String> {
+        self.list(keys::CHECKS)
+    }
+
+    /// What is copied from the present into a copy of an old state.
+    pub fn open_with_ignored(&self) -> Vec<String> {
+        self.list(keys::OPEN_WITH)
+    }
+
     fn list(&self, name: &str) -> Vec<String> {
         match self.value(name) {
             Some(Value::List(items)) => items.clone(),

@@ -1,123 +1,84 @@
 //! Reads the sections `checkpoints` and `sessions` out of the file, with the line of each value.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use herma_store::path::escape;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_saphyr::Spanned;
+use herma_yaml as yaml;
+use herma_yaml::value::Entry;
 
 use super::keys::{CHECKPOINTS, Key, SESSIONS};
-use super::{Loaded, Origin, Problem, Value};
-
-/// The file, reduced to the sections that are ours.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Document {
-    checkpoints: Option<Spanned<Section>>,
-    sessions: Option<Spanned<Section>>,
-}
-
-/// What stands under `checkpoints` or `sessions`.
-enum Section {
-    /// Nothing.
-    Empty,
-    /// `checkpoints: true`, the shorthand for `enabled`.
-    Enabled(bool),
-    /// Keys and their values, in the order of the file.
-    Keys(Vec<(String, Spanned<serde_json::Value>)>),
-    /// Something else.
-    Wrong,
-}
+use super::{Loaded, Origin, Problem};
 
 /// The settings of a file with this text.
 pub fn parse(file: PathBuf, text: &str) -> Loaded {
     let mut loaded = Loaded::defaults(file);
-    if is_blank(text) {
-        return loaded;
-    }
-    match serde_saphyr::from_str_with_options::<Option<Document>>(text, options()) {
-        Ok(document) => {
-            let document = document.unwrap_or_default();
-            if let Some(section) = document.checkpoints {
-                read_section(&mut loaded, section);
-            }
-            if let Some(section) = document.sessions {
-                read_sessions(&mut loaded, section);
+    // The rest of the file may say what it likes.
+    let rules = yaml::Rules { ignore_tags: true, ..yaml::Rules::default() };
+    match yaml::read_by(text, rules) {
+        Ok(yaml::Value::Null) => {}
+        Ok(yaml::Value::Map(document)) => {
+            for entry in document.entries() {
+                match entry.key.as_text() {
+                    Some(CHECKPOINTS) => read_section(&mut loaded, entry),
+                    Some(SESSIONS) => read_sessions(&mut loaded, entry),
+                    _ => {}
+                }
             }
         }
+        Ok(_) => loaded.problem(Some(1), "it does not consist of keys and values".to_owned()),
         Err(error) => {
-            let error = error.without_snippet();
-            let line = error.location().map(|location| location.line());
-            loaded.problem(line, format!("not readable as YAML: {}", first_line(error)));
+            let what = escape(error.what.as_bytes());
+            loaded.problem(Some(error.line as u64), format!("not readable as YAML: {what}"));
         }
     }
     loaded
 }
 
-/// The limits of the parser hold for a file somebody else may have written, too.
-fn options() -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        // As in Python, the last one counts.
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
-        with_snippet: false,
-    }
-}
-
-fn first_line(error: &serde_saphyr::Error) -> String {
-    let text = error.to_string();
-    escape(text.lines().next().unwrap_or_default().as_bytes())
-}
-
-/// Nothing but comments and white space is an empty file.
-fn is_blank(text: &str) -> bool {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    text.lines()
-        .map(str::trim)
-        .all(|line| line.is_empty() || line.starts_with('#') || line == "---")
-}
-
-fn read_section(loaded: &mut Loaded, section: Spanned<Section>) {
-    let line = known_line(section.referenced.line());
-    match section.value {
-        Section::Empty => {}
-        Section::Enabled(enabled) => {
-            let value = (Value::Bool(enabled), Origin::File(line));
-            loaded.values.insert((CHECKPOINTS, "enabled"), value);
-        }
-        Section::Keys(keys) => {
-            for (name, value) in keys {
-                read_key(loaded, &name, &value);
+fn read_section(loaded: &mut Loaded, section: &Entry) {
+    // `checkpoints: true` is a shorthand for `enabled`.
+    let enabled = Key::find_in(CHECKPOINTS, "enabled").and_then(|key| key.read(&json(section)));
+    match (&section.value, enabled) {
+        (yaml::Value::Null, _) => {}
+        (yaml::Value::Map(keys), _) => {
+            for entry in keys.entries() {
+                read_key(loaded, entry);
             }
         }
-        Section::Wrong => loaded.problem(
-            line,
+        (_, Some(enabled)) => {
+            let value = (enabled, Origin::File(section.line.0));
+            loaded.values.insert((CHECKPOINTS, "enabled"), value);
+        }
+        _ => loaded.problem(
+            section.line.0,
             "`checkpoints` must be `true`, `false`, or keys and values below it".to_owned(),
         ),
     }
 }
 
 /// The section is Hermes's before it is ours: what we know nothing about in it is its business.
-fn read_sessions(loaded: &mut Loaded, section: Spanned<Section>) {
-    let line = known_line(section.referenced.line());
-    match section.value {
-        Section::Empty => {}
-        Section::Keys(keys) => {
-            for (name, value) in keys {
-                if let Some(key) = Key::find_in(SESSIONS, &name) {
-                    read_value(loaded, key, &value);
+fn read_sessions(loaded: &mut Loaded, section: &Entry) {
+    match &section.value {
+        yaml::Value::Null => {}
+        yaml::Value::Map(keys) => {
+            for entry in keys.entries() {
+                let name = entry.key.as_text().unwrap_or_default();
+                if let Some(key) = Key::find_in(SESSIONS, name) {
+                    read_value(loaded, key, entry);
                 }
             }
         }
-        Section::Enabled(_) | Section::Wrong => {
-            loaded.warn(line, "`sessions` must be keys and values; it is ignored");
-        }
+        _ => loaded.warn(section.line.0, "`sessions` must be keys and values; it is ignored"),
     }
 }
 
-fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>) {
-    let line = known_line(value.referenced.line());
+/// The value as [`Key::read`] takes it. What JSON cannot say no key accepts.
+fn json(entry: &Entry) -> serde_json::Value {
+    serde_json::to_value(&entry.value).unwrap_or_default()
+}
+
+fn read_key(loaded: &mut Loaded, entry: &Entry) {
+    let line = entry.line.0;
+    let name = entry.key.as_key().unwrap_or_default();
     if name == "watch" {
         let gone = "`checkpoints.watch` has no effect any more: a save always looks itself";
         loaded.warn(line, gone);
@@ -132,15 +93,16 @@ fn read_key(loaded: &mut Loaded, name: &str, value: &Spanned<serde_json::Value>)
         loaded.warn(line, &format!("there is no setting `checkpoints.{name}`; {advice}"));
         return;
     };
-    read_value(loaded, key, value);
+    read_value(loaded, key, entry);
 }
 
-fn read_value(loaded: &mut Loaded, key: &'static Key, value: &Spanned<serde_json::Value>) {
-    let line = known_line(value.referenced.line());
-    if value.value.is_null() {
+fn read_value(loaded: &mut Loaded, key: &'static Key, entry: &Entry) {
+    let line = entry.line.0;
+    if entry.value == yaml::Value::Null {
         return;
     }
-    match key.read(&value.value) {
+    let value = json(entry);
+    match key.read(&value) {
         Some(value) => {
             let place = (key.section, key.name);
             loaded.values.insert(place, (value, Origin::File(line)));
@@ -152,16 +114,11 @@ fn read_value(loaded: &mut Loaded, key: &'static Key, value: &Spanned<serde_json
                 "`{}` must be {}, not `{}`",
                 key.full_name(),
                 key.accepts(),
-                shortened(&value.value)
+                shortened(&value)
             ),
             key: Some(key),
         }),
     }
-}
-
-/// The parser says 0 where it does not know.
-fn known_line(line: u64) -> Option<u64> {
-    (line > 0).then_some(line)
 }
 
 fn shortened(value: &serde_json::Value) -> String {
@@ -169,64 +126,6 @@ fn shortened(value: &serde_json::Value) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    }
-}
-
-impl<'de> Deserialize<'de> for Section {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SectionVisitor)
-    }
-}
-
-struct SectionVisitor;
-
-impl<'de> Visitor<'de> for SectionVisitor {
-    type Value = Section;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`true`, `false`, or keys and values")
-    }
-
-    fn visit_unit<E>(self) -> Result<Section, E> {
-        Ok(Section::Empty)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Section, E> {
-        Ok(Section::Enabled(value))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Section, E> {
-        // `yes` and `off` are booleans to Hermes.
-        let answer = Key::find("enabled").and_then(|key| key.read(&text.into()));
-        Ok(match answer {
-            Some(Value::Bool(value)) => Section::Enabled(value),
-            _ => Section::Wrong,
-        })
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Section, E> {
-        Ok(Section::Wrong)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Section, E> {
-        Ok(Section::Wrong)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Section, E> {
-        Ok(Section::Wrong)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Section, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Section::Wrong)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Section, A::Error> {
-        let mut keys = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            keys.push(entry);
-        }
-        Ok(Section::Keys(keys))
     }
 }
 
@@ -299,6 +198,16 @@ mod tests {
         );
         assert_eq!(problems("checkpoints:\n  secrets: {a: b}\n").len(), 1);
         assert_eq!(problems("checkpoints: 7\n").len(), 1);
+    }
+
+    #[test]
+    fn values_mean_what_they_mean_to_hermes() {
+        let text =
+            "x: !custom {a: !b c}\ncheckpoints: {max_snapshots: 010, max_file_size_mb: 1_000}\n";
+        assert_eq!(set_in_file(text), ["max_snapshots 8 Some(2)", "max_file_size_mb 1000 Some(2)"]);
+        let merged = "a: &a {max_snapshots: 9}\ncheckpoints:\n  <<: *a\n  secrets: names\n";
+        assert_eq!(set_in_file(merged), ["max_snapshots 9 Some(1)", "secrets names Some(4)"]);
+        assert_eq!(set_in_file("checkpoints: {enabled: n}"), ["enabled false Some(1)"]);
     }
 
     #[test]

@@ -32,12 +32,14 @@ mod options;
 mod paths;
 mod reads;
 mod walk;
+mod whole;
 
 use bstr::BString;
 
 pub use effects::{Arrival, ChangeReason, Effect, IDENTITY_NOT_KEPT, Touch, When};
 pub use paths::{LastLink, PathEntry, ProjectFiles, ResolvedPath, last_name, resolve};
 pub use reads::{MayChange, may_change};
+pub use whole::only_program;
 
 /// A command somebody wants to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -75,15 +75,24 @@ pub fn text(bytes: &[u8]) -> (String, Option<String>) {
     }
 }
 
-/// The project a command was about; `is_unfinished` if a conversation has yet to follow its files.
-pub fn project_json(project: &Project, is_unfinished: bool) -> impl Serialize + use<> {
-    object! {
-        id: project.id().to_string(),
-        #[serde(flatten)]
-        root: PathJson::of(project.root()),
-        // A command that cannot tell has failed for it already.
-        interrupted_restore: matches!(project.interrupted(), Ok(Some(_)))
-            || is_unfinished,
+/// The project a command was about.
+#[derive(Debug, Serialize)]
+pub struct ProjectJson {
+    id: String,
+    #[serde(flatten)]
+    root: PathJson,
+    interrupted_restore: bool,
+}
+
+impl ProjectJson {
+    /// The project; `is_unfinished` if a conversation has yet to follow its files.
+    pub fn new(project: &Project, is_unfinished: bool) -> Self {
+        Self {
+            id: project.id().to_string(),
+            root: PathJson::of(project.root()),
+            // A command that cannot tell has failed for it already.
+            interrupted_restore: matches!(project.interrupted(), Ok(Some(_))) || is_unfinished,
+        }
     }
 }
 
@@ -115,6 +124,7 @@ pub fn checkpoint_json(checkpoint: &Checkpoint) -> impl Serialize + use<> {
         changes: checkpoint.changes.map(changes_json),
         names: checkpoint.names.clone(),
         pinned: checkpoint.pinned,
+        green: checkpoint.green,
         receipt_damaged: checkpoint.receipt_damaged,
     }
 }

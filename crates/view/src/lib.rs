@@ -5,20 +5,26 @@
 //!
 //! * [`json`]: objects as programs get them
 //! * [`timeline`], [`listing`], [`steps`], [`authors`]: rows of the timeline, checkpoints, tool calls, and who wrote what
+//! * [`detail`]: one change in full; [`changes`]: what is different between two states; [`summary`]: rows for a pull request
+//! * [`past`]: what was where and when, found in all states; [`going_back`]: what a restore, an undo or a purge does
+//! * [`store`]: what is kept, cleaned, damaged and repaired
 //! * [`outside`]: what no checkpoint holds; [`notice`]: what an agent is told of its work that was undone
-//! * [`patch_lines`], [`hunk_choices`]: a patch line by line, and what was answered about its hunks
 //! * [`style`], [`time`], [`units`], [`here`]: colours and widths, times, sizes, and paths as somebody types them
 
 pub mod authors;
+pub mod changes;
+pub mod detail;
+pub mod going_back;
 pub mod here;
-pub mod hunk_choices;
 pub mod json;
 pub mod listing;
 pub mod notice;
 pub mod outside;
-pub mod patch_lines;
+pub mod past;
 pub mod steps;
+pub mod store;
 pub mod style;
+pub mod summary;
 pub mod time;
 pub mod timeline;
 pub mod units;

@@ -212,6 +212,9 @@ fn tail(checkpoint: &Checkpoint) -> String {
     if checkpoint.pinned {
         parts.push("[pinned]".to_owned());
     }
+    if checkpoint.green {
+        parts.push("[green]".to_owned());
+    }
     if checkpoint.receipt_damaged {
         parts.push("[its modes cannot be read]".to_owned());
     }
@@ -274,6 +277,22 @@ pub fn in_columns<const N: usize>(
     rows.iter().map(line).collect()
 }
 
+/// Prints them, nothing behind the last one.
+pub fn write_columns<const N: usize>(
+    out: &mut dyn Write,
+    style: &Style,
+    labels: [Label; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let mut lines = in_columns(style, labels, rows).into_iter();
+    lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+}
+
+/// A text with spaces behind it, so that it takes so many columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
 /// How many columns a text takes.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
@@ -326,6 +345,12 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_padded_by_what_is_seen() {
+        assert_eq!(padded("漢", 4), "漢  ");
+        assert_eq!(padded("long", 2), "long");
+    }
+
+    #[test]
     fn counts_read_as_words() {
         let count = ChangeCount {
             files: 1,
@@ -356,6 +381,7 @@ mod tests {
             changes: None,
             names: Vec::new(),
             pinned: false,
+            green: false,
             purged: Vec::new(),
             line: None,
         };

@@ -9,7 +9,7 @@ use herma_core::{ListedStep, ObjectId};
 use herma_store::path::escape;
 
 use super::json::{PathJson, Serialize, changes_json, list, object};
-use super::listing::{MIN_DIGITS, changes_in_words, short_id, width};
+use super::listing::{MIN_DIGITS, changes_in_words, padded, short_id, width};
 use super::time::at;
 use super::{listing, outside};
 use crate::style::{Label, Style};
@@ -49,16 +49,16 @@ pub fn handle(step: &Step) -> String {
 }
 
 /// A step with all that is known of it, as `--json` has it.
-pub fn step_json(listed: &ListedStep) -> impl Serialize {
+pub fn step_json(listed: &ListedStep) -> impl Serialize + use<> {
     whole_step_json(&listed.step, Some(listed))
 }
 
 /// A step of which nothing is known but how it began.
-pub fn begun_step_json(step: &Step) -> impl Serialize {
+pub fn begun_step_json(step: &Step) -> impl Serialize + use<> {
     whole_step_json(step, None)
 }
 
-fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize {
+fn whole_step_json(step: &Step, listed: Option<&ListedStep>) -> impl Serialize + use<> {
     let files = listed.map_or(&[][..], |listed| &listed.files);
     object! {
         #[serde(flatten)]
@@ -179,11 +179,6 @@ pub fn write_record(out: &mut dyn Write, listed: &ListedStep) -> io::Result<()> 
     write!(out, "{}\0", fields.join("\t"))
 }
 
-fn padded(text: &str, columns: usize) -> String {
-    let missing = columns.saturating_sub(width(text));
-    format!("{text}{}", " ".repeat(missing))
-}
-
 /// The tool, or what Herma did itself.
 pub fn tool(step: &Step) -> &str {
     if step.kind.is_move() {
@@ -291,11 +286,5 @@ mod tests {
         };
         assert_eq!(of(&[3]), "3");
         assert_eq!(of(&[1, 2, 3, 4, 5, 6, 7]), "1, 2, 3, 4, 5, and 2 more");
-    }
-
-    #[test]
-    fn columns_are_padded_by_what_is_seen() {
-        assert_eq!(padded("漢", 4), "漢  ");
-        assert_eq!(padded("long", 2), "long");
     }
 }

@@ -11,7 +11,7 @@ use herma_core::{Checkpoint, Row, RowCall, RowChanges, RowKind, Rows};
 use herma_store::path::escape;
 
 use super::json::{Serialize, list, object};
-use super::listing::{MIN_DIGITS, counted, fit, ranges_to_type, short_id, width};
+use super::listing::{MIN_DIGITS, counted, fit, padded, ranges_to_type, short_id, width};
 use super::steps::{of_step, said_of_move, tool};
 use super::time::at;
 use crate::style::{Label, Style};
@@ -198,6 +198,9 @@ fn labels(checkpoint: &Checkpoint) -> Vec<String> {
     if checkpoint.pinned {
         labels.push("[pinned]".to_owned());
     }
+    if checkpoint.green {
+        labels.push("[green]".to_owned());
+    }
     if checkpoint.receipt_damaged {
         labels.push("[its modes cannot be read]".to_owned());
     }
@@ -364,8 +367,4 @@ impl Columns {
         let used = [self.number, self.when, self.who].into_iter().filter(|columns| *columns > 0);
         (left, used.map(|columns| columns + 2).sum())
     }
-}
-
-fn padded(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }

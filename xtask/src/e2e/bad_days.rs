@@ -23,7 +23,7 @@ use refused::Reply;
 /// A bad day: what is not as it should be after it, or `None` if the agent cannot have it.
 type Day = fn(&Setting, &'static dyn Driver) -> Result<Option<Vec<String>>>;
 
-const ALL: [(&str, Day); 13] = [
+const ALL: [(&str, Day); 14] = [
     ("failed-edit", trouble::failed_edit),
     ("failed-command", trouble::failed_command),
     ("INT", |setting, driver| interrupted::run(setting, driver, Signal::SIGINT)),
@@ -36,6 +36,7 @@ const ALL: [(&str, Day); 13] = [
     ("sub-agent", together::sub_agent),
     ("worktrees", together::worktrees),
     ("background", trouble::background),
+    ("notified", trouble::notified),
     ("elsewhere", trouble::elsewhere),
 ];
 

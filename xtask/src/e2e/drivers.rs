@@ -48,8 +48,19 @@ pub trait Driver: Sync {
         Ok(None)
     }
 
+    /// Starts it for an editor, speaking the Agent Client Protocol; `None` if nobody has said how.
+    fn for_editor(&self, _: &Sandbox, _model: &str) -> Option<Command> {
+        None
+    }
+
     /// Goes on with the conversation that was last, with another prompt; `None` if that was never tried.
     fn go_on(&self, _sandbox: &Sandbox, _model: &str, _prompt: &str) -> Option<Command> {
+        None
+    }
+
+    /// Goes on with the conversation that was last, with a command of its own that Herma has made known to it; `None` if it takes what
+    /// is typed as a prompt.
+    fn go_on_with_command(&self, _: &Sandbox, _model: &str, _command: &str) -> Option<Command> {
         None
     }
 
@@ -77,6 +88,8 @@ pub struct Dialog {
     /// What is typed to refuse it, and what is shown then.
     pub refuse: &'static str,
     pub refused: &'static str,
+    /// What is typed to stop a command that runs, and is answered by the same words, if that was tried.
+    pub stop: Option<&'static str>,
 }
 
 /// All of them, in the order of reports.

@@ -60,8 +60,16 @@ impl Talk<'_> {
         self.stage.driver.dialog(&self.stage.sandbox, &self.model.url(), prompt)
     }
 
+    /// The agent, for an editor to start it, if it is known how.
+    pub fn for_editor(&self) -> Option<Command> {
+        self.stage.driver.for_editor(&self.stage.sandbox, &self.model.url())
+    }
+
     fn go_on(&mut self, prompt: &str) -> Result<Running> {
-        let next = self.stage.driver.go_on(&self.stage.sandbox, &self.model.url(), prompt);
+        let (driver, sandbox, model) = (self.stage.driver, &self.stage.sandbox, &self.model.url());
+        let command = prompt.strip_prefix('/');
+        let next = command.and_then(|name| driver.go_on_with_command(sandbox, model, name));
+        let next = next.or_else(|| driver.go_on(sandbox, model, prompt));
         self.start(next.ok_or("nobody has tried to go on with a conversation of it")?)
     }
 
@@ -140,10 +148,29 @@ impl Stage {
         script.conversations.extend(later.map(nothing));
         // The prompts before it stand in every request: the last one counts.
         script.conversations.reverse();
+        self.talk(script)
+    }
+
+    fn talk(&self, script: Script) -> Result<Talk<'_>> {
         let log = self.sandbox.directory().join("requests.jsonl");
         let model = Model::start(script, &log)?;
         self.driver.prepare(&self.sandbox, &model.url())?;
         Ok(Talk { stage: self, model, log, prompts: 0 })
+    }
+
+    /// A conversation of one prompt, after which the model hears this word by itself, and then makes a call.
+    pub fn converse_and_notify<'s>(
+        &'s self,
+        scene: &Scene,
+        word: &str,
+        then: &Action,
+    ) -> Result<Talk<'s>> {
+        let mut script = self.script(std::slice::from_ref(scene));
+        let mut messages = script.conversations[0].messages.clone();
+        messages.extend(self.driver.call(then, &self.place(1)).map(|call| vec![call]));
+        let notified = Conversation { word: word.to_owned(), messages };
+        script.conversations.insert(0, notified);
+        self.talk(script)
     }
 
     /// Puts Herma into the agent.

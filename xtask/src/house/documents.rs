@@ -13,8 +13,8 @@ const LIMITS: [(&str, usize); 4] = [
     ("docs/RELIABILITY.md", 1_000),
 ];
 /// All of them but the list of changes. The house was rebuilt within 25,000; looking into the past and history for other machines
-/// came after.
-const MAX_WORDS: usize = 26_000;
+/// came after, then trying in copies.
+const MAX_WORDS: usize = 26_500;
 
 /// What is too long, of the documents below `root`.
 pub fn exceeded(root: &Path) -> Result<Vec<String>> {

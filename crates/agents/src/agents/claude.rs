@@ -1,8 +1,9 @@
 //! Claude Code: a command hook with the payload on standard input.
 //!
 //! `cwd` follows the agent's `cd`; the project is in a variable. `PostToolBatch` repeats what `PostToolUse`
-//! said, and `PermissionRequest` may come after the change, so neither says anything here. A task that goes
-//! on in the background begins turns of its own, with prompt ids of their own.
+//! said, and `PermissionRequest` may come after the change, so neither says anything here. When a
+//! task in the background is over, Claude Code prompts itself, mostly with a prompt id of its own; the last turn that
+//! somebody began goes on with that.
 //!
 //! It is told in the `hooks` of `settings.json`. There is no matcher: Claude Code compares some patterns with names
 //! and others as expressions, adds older names of tools to both, and treats negations in a way of its own. A hook that
@@ -18,6 +19,7 @@ use super::definition::{
     Agent, CommandFiles, CommandForm, Definition, HooksJson, InTurn, Rules, TOP, ToolClass,
     like_claude,
 };
+use crate::payload::MAX_PROMPT_BYTES;
 use crate::reply::Reply;
 
 pub(super) static AGENT: Definition = Definition {
@@ -51,6 +53,7 @@ pub(super) static AGENT: Definition = Definition {
 };
 
 const RULES: Rules = Rules {
+    is_untyped: is_notification,
     turn: &[(TOP, "prompt_id"), ("params.arguments", "prompt")],
     duration: &[(TOP, "duration_ms")],
     root_variables: &["CLAUDE_PROJECT_DIR"],
@@ -68,4 +71,12 @@ const RULES: Rules = Rules {
     ..Rules::COMMON
 };
 
-static HOOKS: HooksJson = HooksJson::like_claude(Agent::Claude);
+/// What Claude Code tells itself when a task in the background is over: nothing but that. What somebody typed behind it is
+/// a prompt, unless it is so long that its end is not kept.
+fn is_notification(prompt: &str) -> bool {
+    let is_cut = prompt.len() > MAX_PROMPT_BYTES - 4;
+    prompt.starts_with("<task-notification>\n<task-id>")
+        && (is_cut || prompt.trim_end().ends_with("</task-notification>"))
+}
+
+pub(super) static HOOKS: HooksJson = HooksJson::like_claude(Agent::Claude);

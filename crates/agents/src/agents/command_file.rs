@@ -57,6 +57,11 @@ impl CommandFiles {
     }
 }
 
+/// The commands as files of a plugin, whose name the agent puts before theirs: a name and a text each.
+pub(super) fn of_plugin() -> impl Iterator<Item = (String, String)> {
+    COMMANDS.iter().map(|[name, ..]| (format!("{name}.md"), format!("---\n{}", markdown(name))))
+}
+
 impl Form {
     const fn program(self, name: &'static str) -> Program {
         let (head, body): (_, fn(&_, &str) -> String) = match self {

@@ -7,6 +7,8 @@ use crate::install::own_file::OwnFile;
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
+    replies: opencode::AGENT.replies,
+    commands: Some(opencode::commands(|places| (AGENT.sign)(places).join("commands"))),
     sign: |places| places.config().join("kilo"),
     targets: |places, scope| {
         let of_user = (AGENT.sign)(places).join("plugins/herma.js");

@@ -22,6 +22,8 @@ mod plugin;
 mod qwen;
 mod vibe;
 
+pub use plugin::packages;
+
 use std::path::PathBuf;
 use std::sync::LazyLock;
 

@@ -51,6 +51,11 @@ impl HookCommand {
         })
     }
 
+    /// A call of `herma`, wherever the search path has it: for what is made on another machine than it runs on.
+    pub(crate) fn by_name() -> Self {
+        Self { binary: "herma".to_owned(), home: None, form: Form::AroundTheCall }
+    }
+
     /// The program.
     pub fn binary(&self) -> PathBuf {
         PathBuf::from(&self.binary)
@@ -100,7 +105,12 @@ impl HookCommand {
             (_, Form::AroundTheCall) => format!("{{ {call}; }} >/dev/null 2>&1 || :"),
             (_, Form::AtTheCall) => format!("{call} >/dev/null 2>&1 || :"),
         };
-        let line = format!("[ -x {binary} ] || exit 0; {guarded}");
+        let is_there = if self.binary.starts_with('/') {
+            format!("[ -x {binary} ]")
+        } else {
+            format!("command -v {binary} >/dev/null")
+        };
+        let line = format!("{is_there} || exit 0; {guarded}");
         match agent.runs() {
             // Codex hands the line to the user's login shell; Hermes splits it into words and runs them.
             Runs::Anything => format!("/bin/sh -c {}", quote(&line)),

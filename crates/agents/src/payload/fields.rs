@@ -159,7 +159,7 @@ pub(crate) fn outermost(own: Vec<Field>) -> Field {
     object("", TOP, fields.leak())
 }
 
-static COMMON: [Field; 10] = [
+static COMMON: [Field; 11] = [
     id("hook_event_name"),
     object("event", "event", &EVENT).or(Text::Id),
     id("session_id parent_session_id agent_id prompt_id"),
@@ -171,7 +171,16 @@ static COMMON: [Field; 10] = [
     object("params", "params", &[object("arguments", "params.arguments", &MCP)]),
     id("permission_mode"),
     value("timestamp duration_ms"),
+    object("tool_response tool_output", RESULT, &ENDED),
 ];
+
+/// What came of a call, where an agent says more of it than a text.
+pub(crate) const RESULT: Place = "result";
+
+/// The code a command exited with.
+pub(crate) static ENDED: [Field; 1] = [value(EXIT_CODE)];
+
+pub(crate) const EXIT_CODE: &str = "exit_code returncode";
 
 /// An event of OpenCode's bus, where others have a name.
 pub(crate) static EVENT: [Field; 2] =

@@ -9,7 +9,7 @@ use super::{command, installed, places, uninstalled};
 #[test]
 fn a_command_is_known_again_when_the_agent_has_filled_it_in() {
     let with_files = Agent::ALL.map(|agent| agent.command_files(&places(), &Scope::User));
-    assert_eq!(with_files.iter().map(Vec::len).sum::<usize>(), 3 * 4);
+    assert_eq!(with_files.iter().map(Vec::len).sum::<usize>(), 5 * 4);
     for target in with_files.iter().flatten() {
         let text = installed(target, None, &command());
         let name = target.paths[0].file_stem().expect("a name").to_str().expect("it is text");
@@ -19,6 +19,13 @@ fn a_command_is_known_again_when_the_agent_has_filled_it_in() {
         assert_eq!(typed(body), Some(&*format!("/{name} 3")), "{text}");
         assert!(!body.contains("\"\"\"") && !text.contains('\\'), "{text}");
     }
+}
+
+#[test]
+fn a_command_of_a_plugin_is_known_by_the_plugins_name() {
+    assert_eq!(typed("/herma:undo 3"), Some("/herma:undo 3"));
+    assert_eq!(typed("/herma:restart"), None);
+    assert_eq!(typed("/other:undo"), None);
 }
 
 #[test]
@@ -49,5 +56,7 @@ fn no_command_of_an_agent_itself_is_hidden() {
     };
     assert_eq!(names(Agent::Claude), long("md"));
     assert_eq!(names(Agent::Qwen), long("toml"));
+    // These have `/undo`, `/redo` and `/timeline`.
+    assert_eq!([names(Agent::OpenCode), names(Agent::Kilo)], [long("md"), long("md")]);
     assert_eq!(names(Agent::Gemini), ["undo.toml", "redo.toml", "timeline.toml", "rollback.toml"]);
 }

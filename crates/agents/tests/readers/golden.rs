@@ -91,3 +91,25 @@ fn failures_of_tools_and_restarts_of_sessions_are_what_they_were_without_them() 
         assert_eq!(kind(started.as_bytes()), herma_agents::EventKind::SessionStart);
     }
 }
+
+#[test]
+fn a_prompt_that_an_agent_gives_itself_is_nobodys() {
+    let kind = |prompt: &str| {
+        let payload = serde_json::json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt});
+        let payload = payload.to_string();
+        corpus::event(Agent::Claude, &corpus::surroundings(None), payload.as_bytes()).kind
+    };
+    let notification = |result: &str| {
+        format!("<task-notification>\n<task-id>b1</task-id>\n{result}</task-notification>")
+    };
+    for untyped in
+        [notification(""), notification(&"long ".repeat(5000)), notification("\n") + "\n"]
+    {
+        assert_eq!(kind(&untyped), herma_agents::EventKind::TurnResumed, "{untyped}");
+    }
+    let behind = notification("") + "\nWhat does this mean?";
+    let about = "<task-notification> should not count";
+    for typed in [&*behind, about, "</task-notification>", ""] {
+        assert_eq!(kind(typed), herma_agents::EventKind::TurnStart, "{typed}");
+    }
+}

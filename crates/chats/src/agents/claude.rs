@@ -27,6 +27,7 @@ pub(super) static FORM: Form = Form {
     keep,
     rename,
     name: |_, _, new| format!("{new}.jsonl"),
+    directories: None,
     resume: &["claude", "--resume", "ID"],
     ends: Some(Ends { find: find_of_call, tells: end_of }),
 };
@@ -60,6 +61,7 @@ struct Entry<'l> {
     is_meta: bool,
     #[serde(default)]
     is_compact_summary: bool,
+    turn_origin: Option<String>,
     version: Option<String>,
     cwd: Option<PathBuf>,
     #[serde(borrow)]
@@ -108,9 +110,7 @@ fn keep(records: &Records, dir: &Dir, call: Call<'_>, cut: Cut) -> Result<Kept> 
         let results: Vec<String> = of("tool_result", |part| part.tool_use_id);
         let said = match &*entry.kind {
             "assistant" => Said::Model,
-            "user" if !results.is_empty() || entry.is_meta || entry.is_compact_summary => {
-                Said::Program
-            }
+            "user" if !results.is_empty() || entry.is_untyped() => Said::Program,
             "user" => Said::Prompt,
             _ => Said::Nothing,
         };
@@ -120,6 +120,14 @@ fn keep(records: &Records, dir: &Dir, call: Call<'_>, cut: Cut) -> Result<Kept> 
         Ok(())
     })?;
     Ok(Kept { directory, ..tree.keep(TITLE, &call, cut)? })
+}
+
+impl Entry<'_> {
+    /// Did nobody type this? So it is when a task in the background is over.
+    fn is_untyped(&self) -> bool {
+        let is_notification = self.turn_origin.as_deref() == Some("task_notification");
+        self.is_meta || self.is_compact_summary || is_notification
+    }
 }
 
 /// Refuses what another version may mean otherwise.
@@ -200,8 +208,9 @@ const TELLS_ENDS: [u32; 3] = [2, 1, 325];
 
 /// A result says why a call did not run. Of one that was refused in a dialog and one that was stopped while it ran it says the same; but
 /// the mark that follows it names the message that was stopped, if the model's messages have ids as it knows them.
-fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: &str) -> Option<CallEnd> {
+fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: Call<'_>) -> Option<CallEnd> {
     const MARK: &str = "[Request interrupted by user";
+    let call = call.id;
     let (mut stopped, mut is_rejected) = (None, false);
     for line in lines {
         let text = std::str::from_utf8(line).unwrap_or_default();

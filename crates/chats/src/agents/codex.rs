@@ -8,11 +8,12 @@ use std::path::PathBuf;
 
 use herma_fs::{Dir, FileKind, IfThere};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::form::{Form, Found, Ids, Kept};
+use crate::form::{Ends, Form, Found, Ids, Kept};
 use crate::records::{Line, Records};
-use crate::{Call, Cut, Places};
+use crate::{Call, CallEnd, Cut, Places};
 
 const TITLE: &str = "Codex CLI";
 
@@ -24,8 +25,9 @@ pub(super) static FORM: Form = Form {
     keep,
     rename,
     name: |name, old, new| name.replace(old, new),
+    directories: None,
     resume: &["codex", "resume", "ID"],
-    ends: None,
+    ends: Some(Ends { find: find_of_call, tells: end_of }),
 };
 
 fn find(places: Places<'_>, session: &str) -> Result<Found> {
@@ -214,4 +216,51 @@ fn rename(line: &[u8], old: &str, new: &str, out: &mut Vec<u8>) -> Result<()> {
     let text = std::str::from_utf8(line).map_err(|_| Error::Changed)?;
     out.extend_from_slice(text.replace(&format!("\"{old}\""), &format!("\"{new}\"")).as_bytes());
     Ok(())
+}
+
+fn find_of_call(places: Places<'_>, call: Call<'_>) -> Result<Found> {
+    if call.sub_agent.is_some() { Ok(None) } else { find(places, call.session) }
+}
+
+/// A line that may tell how a call ended.
+#[derive(Deserialize)]
+struct Told<'l> {
+    #[serde(rename = "type")]
+    kind: &'l str,
+    #[serde(borrow)]
+    payload: Output<'l>,
+}
+
+#[derive(Deserialize)]
+struct Output<'l> {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    call_id: Option<String>,
+    #[serde(borrow, rename = "output")]
+    said: Option<&'l RawValue>,
+}
+
+/// Of a command that somebody refused and of one that was stopped while it ran the record says the same: that it was aborted,
+/// and with it the turn. So it may have done something.
+fn end_of(lines: &mut dyn Iterator<Item = &[u8]>, call: Call<'_>) -> Option<CallEnd> {
+    let mut is_aborted = false;
+    for line in lines {
+        let Ok(Told { kind, payload }) = serde_json::from_slice(line) else { continue };
+        let of_payload = payload.kind.unwrap_or_default();
+        match (kind, &*of_payload) {
+            ("event_msg", "turn_aborted") => is_aborted = true,
+            // What was aborted was a later turn.
+            ("event_msg", "task_started" | "turn_started") => is_aborted = false,
+            ("response_item", kind) if kind.ends_with("_output") => {
+                if payload.call_id.as_deref() != Some(call.id) {
+                    continue;
+                }
+                let said = payload.said.map_or("", RawValue::get);
+                let is_stopped = is_aborted && said.ends_with("aborted by user\"");
+                return Some(if is_stopped { CallEnd::Stopped } else { CallEnd::Answered });
+            }
+            _ => {}
+        }
+    }
+    None
 }

@@ -29,6 +29,7 @@ pub(super) static FORM: Form = Form {
         let end = |session: &str| format!("-{}.jsonl", session.get(..IN_NAME).unwrap_or(session));
         name.replace(&end(old), &end(new))
     },
+    directories: None,
     resume: &["gemini", "--resume", "ID"],
     ends: None,
 };

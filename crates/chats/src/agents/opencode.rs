@@ -3,15 +3,12 @@
 //! A session has messages, and these have parts; a call is a part with its result. What is kept is copied as rows with ids of
 //! their own, in one transaction; no row that is there is changed. Ids begin with a time that orders them, which copies keep.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use herma_fs::FileKind;
-use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::Deserialize;
 
+use crate::database::{MAX_MESSAGES, of_sql, open};
 use crate::error::{Error, Result};
 use crate::form::Ids;
 use crate::{Call, Cut, Places, Written};
@@ -52,12 +49,6 @@ pub(crate) fn fork_of(word: &str) -> Option<&'static Fork> {
     FORKS.iter().find(|fork| fork.word == word)
 }
 
-/// No value that is read is longer.
-const MAX_VALUE: i32 = 64 << 20;
-/// No session that is copied has more messages.
-const MAX_MESSAGES: usize = 100_000;
-/// How long to wait for another process that writes.
-const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// What of an id is the time it was made, with what it is the id of.
 const TIMED: usize = 16;
 /// What a copy has from the old session: not what it cost, whether it is shared, and what of it was reverted.
@@ -104,26 +95,9 @@ struct State {
 }
 
 impl Fork {
-    const fn of_sql(&self) -> impl Fn(rusqlite::Error) -> Error + Copy + use<> {
-        let agent = self.title;
-        move |source| Error::Sql { agent, source }
+    fn of_sql(&self) -> impl Fn(rusqlite::Error) -> Error + Copy + use<> {
+        of_sql(self.title)
     }
-}
-
-fn open(fork: &Fork, path: &Path, mode: OpenFlags) -> Result<Connection> {
-    let found = herma_fs::stat_path(path)?;
-    if found.is_none_or(|stat| stat.kind != FileKind::File) {
-        return Err(Error::NoRecord { agent: fork.title });
-    }
-    let open = || {
-        let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(BUSY_WAIT)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
-        Ok(connection)
-    };
-    open().map_err(fork.of_sql())
 }
 
 pub(crate) fn plan(
@@ -134,7 +108,7 @@ pub(crate) fn plan(
 ) -> Result<Planned> {
     let data = places.variable_or("XDG_DATA_HOME", ".local/share");
     let path = data.join(fork.database);
-    let database = open(fork, &path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let database = open(fork.title, &path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     check(fork, &database, call.session)?;
     let of_sql = fork.of_sql();
     let directory: String = database
@@ -238,7 +212,7 @@ impl Planned {
 
     /// Copies what stays, in one transaction.
     pub(crate) fn write(&self, now_ms: u64) -> Result<Written> {
-        let mut database = open(self.fork, &self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let mut database = open(self.fork.title, &self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check(self.fork, &database, &self.session)?;
         let of_sql = self.fork.of_sql();
         let new = copy_id(&self.session)?;

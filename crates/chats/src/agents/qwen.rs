@@ -26,6 +26,7 @@ pub(super) static FORM: Form = Form {
     keep,
     rename: |line, _, new, out| rename_field(line, new, out),
     name: |_, _, new| format!("{new}.jsonl"),
+    directories: None,
     resume: &["qwen", "--resume", "ID"],
     ends: None,
 };

@@ -1,24 +1,15 @@
 //! `herma blame`
 
-use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-use herma_core::steps::StepId;
-use herma_core::{Blame, BlameLine};
-use herma_view::authors::columns;
-use herma_view::json::{PathJson, Serialize, lazy_object, list, object};
-use herma_view::listing::{counted, in_columns};
-use herma_view::patch_lines::visible;
-use herma_view::steps::named_step_json;
-use herma_view::time::at;
-use herma_view::{authors, json};
+use herma_view::listing::counted;
+use herma_view::past::lines::{blame_json, only, write_lines};
 
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::authors::{explain_steps, no_such_file, warn_of_gaps};
 use crate::render::project_json;
-use crate::terminal::{Label, Ui, time};
 
 /// Show who wrote each line of a file
 ///
@@ -66,14 +57,7 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
         only(&mut blame, lines);
     }
     let outcome = warn_of_gaps(env, &project)?;
-    let json = lazy_object! {
-        schema: "herma.blame/2",
-        project: project_json(&project),
-        #[serde(flatten)]
-        path: PathJson::new(path.as_bytes()),
-        lines: list(blame.lines.iter().zip(first..).map(line_json)),
-        steps: list(blame.steps.iter().map(named_step_json)),
-    };
+    let json = || blame_json(project_json(&project), &path, &blame, first);
     env.ui.answer(json, |out| write_lines(out, &env.ui, &blame, first))?;
     explain_steps(&env.ui, &project, &blame.steps)?;
     match all {
@@ -84,61 +68,4 @@ pub(crate) fn cmd_blame(env: &CommandEnv, args: &BlameArgs) -> Result<Outcome> {
         _ => {}
     }
     Ok(outcome)
-}
-
-/// Leaves only these lines, and the steps they are from.
-fn only(blame: &mut Blame, lines: &Lines) {
-    let mut number = 0;
-    blame.lines.retain(|_| {
-        number += 1;
-        lines.contains(&number)
-    });
-    let named =
-        |step: StepId| blame.lines.iter().any(|line| line.origin.author.steps().contains(&step));
-    blame.steps.retain(|step| named(step.id()));
-}
-
-fn line_json((line, number): (&BlameLine, usize)) -> impl Serialize {
-    let (text, text_bytes) = json::text(&line.text);
-    let origin = &line.origin;
-    object! {
-        number,
-        text,
-        #[serde(flatten)]
-        text_bytes: text_bytes.map(|text_bytes| object! { text_bytes }),
-        author: origin.author.word(),
-        steps: origin.author.steps().to_vec(),
-        checkpoint: origin.checkpoint.map(|saved| saved.id.to_hex()),
-        seconds: origin.time,
-        time: origin.time.and_then(|seconds| time::rfc3339(at(seconds))),
-    }
-}
-
-/// Prints the lines behind what is known about them; columns that would be empty are left away.
-fn write_lines(out: &mut dyn Write, ui: &Ui, blame: &Blame, first: usize) -> std::io::Result<()> {
-    let rows: Vec<[String; 3]> = blame
-        .lines
-        .iter()
-        .map(|line| {
-            let [who, agent] = columns(&line.origin.author, &blame.steps);
-            [who, agent, authors::when(line.origin.time)]
-        })
-        .collect();
-    let digits = (first + rows.len()).saturating_sub(1).to_string().len();
-    let labels = [Label::Number, Label::Name, Label::Faint];
-    for ((line, who), number) in blame.lines.iter().zip(in_columns(ui, labels, &rows)).zip(first..)
-    {
-        write!(out, "{who}{number:>digits$}")?;
-        let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
-        if !text.is_empty() {
-            out.write_all(b"  ")?;
-        }
-        if ui.is_terminal {
-            write!(out, "{}", visible(text))?;
-        } else {
-            out.write_all(text)?;
-        }
-        out.write_all(b"\n")?;
-    }
-    Ok(())
 }

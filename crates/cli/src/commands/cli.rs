@@ -66,6 +66,8 @@ pub(crate) enum Command {
     /// session or time comes back with `herma undo`.
     Redo(going_back::undo::RedoArgs),
     Open(copies::open::OpenArgs),
+    Try(copies::attempts::TryArgs),
+    Promote(copies::promote::PromoteArgs),
     Bisect(copies::bisect::BisectArgs),
     Run(steps::run::RunArgs),
     Steps(steps::list::StepsArgs),

@@ -62,6 +62,8 @@ fn call(env: &CommandEnv, cli: &Cli) -> Result<Outcome> {
         Some(Command::Undo(args)) => super::going_back::undo::cmd_undo(env, args),
         Some(Command::Redo(args)) => super::going_back::undo::cmd_redo(env, args),
         Some(Command::Open(args)) => super::copies::open::cmd_open(env, args),
+        Some(Command::Try(args)) => super::copies::attempts::cmd_try(env, args),
+        Some(Command::Promote(args)) => super::copies::promote::cmd_promote(env, args),
         Some(Command::Bisect(args)) => super::copies::bisect::cmd_bisect(env, args),
         Some(Command::Run(args)) => super::steps::run::cmd_run(env, args),
         Some(Command::Steps(args)) => super::steps::list::cmd_steps(env, args),

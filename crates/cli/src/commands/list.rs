@@ -1,5 +1,6 @@
 //! `herma list`
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
@@ -32,6 +33,9 @@ pub(crate) struct ListArgs {
     limit: Option<usize>,
     #[command(flatten)]
     filters: Filters,
+    /// Only states in which one of your `checks` passed
+    #[arg(long)]
+    green: bool,
     /// End each record with NUL; fields separated by tabs: number, id, seconds since 1970, pinned (0 or 1), names
     /// joined by commas, the whole reason
     #[arg(short = 'z', long = "null", conflicts_with = "json")]
@@ -44,7 +48,8 @@ pub(crate) struct ListArgs {
 pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     let project = env.open_line(args.line.as_deref())?;
     env.warn_of_purge()?;
-    let most = args.limit.unwrap_or(usize::MAX);
+    let shown = args.limit.unwrap_or(usize::MAX);
+    let most = if args.green { usize::MAX } else { shown };
     let rows = if args.null { None } else { Some(look(env, &project, args)?) };
     let mut listed = match &rows {
         Some((rows, _)) => rows.listed.clone(),
@@ -53,6 +58,10 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
     listed.checkpoints.truncate(most);
     if let Some(fitting) = args.filters.checkpoints(env, &project, most)? {
         listed.checkpoints = fitting;
+    }
+    if args.green {
+        listed.checkpoints.retain(|checkpoint| checkpoint.green);
+        listed.checkpoints.truncate(shown);
     }
     let checkpoints = &listed.checkpoints;
     for one in &listed.damaged {
@@ -106,9 +115,27 @@ pub(crate) fn cmd_list(env: &CommandEnv, args: &ListArgs) -> Result<Outcome> {
 fn look(env: &CommandEnv, project: &Project, args: &ListArgs) -> Result<(Rows, Option<Now>)> {
     let most = args.limit.unwrap_or(usize::MAX);
     let choice = args.filters.steps(env, project)?;
+    if args.green {
+        let (mut rows, _) = rows_and_now(env, project, &choice, usize::MAX)?;
+        keep_green(&mut rows, most);
+        return Ok((rows, None));
+    }
     let (rows, now) = rows_and_now(env, project, &choice, most)?;
     let is_shown = |now: &Now| !args.filters.is_given() || now.changes.count > 0;
     Ok((rows, now.filter(is_shown)))
+}
+
+/// Leaves only rows that led to a state in which a check passed.
+fn keep_green(rows: &mut Rows, most: usize) {
+    let greens = rows.listed.checkpoints.iter().filter(|one| one.green);
+    let greens: BTreeSet<u64> = greens.map(|one| one.number).collect();
+    let is_green = |number: u64| greens.contains(&number);
+    rows.rows.retain(|row| {
+        let mut numbers = row.calls.iter().filter_map(|call| call.step.number);
+        row.id.number().is_some_and(is_green) || numbers.any(is_green)
+    });
+    rows.more = rows.rows.len().saturating_sub(most);
+    rows.rows.truncate(most);
 }
 
 /// The newest rows, and for people what is not saved yet.

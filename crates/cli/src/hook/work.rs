@@ -10,6 +10,7 @@ use herma_core::steps::{CallEnd, Ran, Step, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{Call, Error, Project, SaveOptions, Saved, WhichStep};
 use herma_fs::process::file_clock;
+use herma_shell::Command;
 use herma_view::notice::notice_text;
 
 use super::log::HookLog;
@@ -17,7 +18,7 @@ use super::{Answer, HookCall, projects};
 use crate::command_env::{CommandEnv, CommandError};
 use crate::commands::agents::slash::{answer_prompt, failed_prompt};
 use crate::terminal::{escape, shown};
-use crate::tool_call::{MAX_HOOK_START, only_reads, start_of, wrote};
+use crate::tool_call::{MAX_HOOK_START, is_check, only_reads, start_of, wrote};
 use crate::transcript;
 use crate::transcript::refused::end_refused;
 
@@ -116,6 +117,7 @@ fn in_project(
     match (call.event.kind, &call.event.tool) {
         (EventKind::SessionStart, _) => save(env, &project, call, "a session begins".to_owned()),
         (EventKind::TurnStart, _) => begin_turn(env, &project, call, answer),
+        (EventKind::TurnResumed, _) => resume_turn(env, &project, call),
         (EventKind::BeforeTool, Some(tool)) => begin_call(env, &project, call, tool, roots),
         (EventKind::AfterTool, Some(tool)) => end_call(env, &project, call, tool),
         (EventKind::BeforeTool | EventKind::AfterTool, None) => {
@@ -130,7 +132,10 @@ fn in_project(
 fn says_more(event: &Event, step: &Step) -> bool {
     match event.kind {
         EventKind::BeforeTool => is_over(event, step, true),
-        EventKind::TurnStart | EventKind::TurnEnd | EventKind::SessionEnd => {
+        EventKind::TurnStart
+        | EventKind::TurnResumed
+        | EventKind::TurnEnd
+        | EventKind::SessionEnd => {
             event.session.is_some() && step.start.facts.session == event.session
         }
         EventKind::SessionStart | EventKind::AfterTool | EventKind::Other => false,
@@ -255,6 +260,19 @@ fn begin_turn(
         Ok(false) => saved,
         Err(error) => format!("{saved}; what was undone could not be told: {error}"),
     })
+}
+
+/// Nobody typed anything: what follows belongs to the last prompt that somebody did.
+fn resume_turn(env: &CommandEnv, project: &Project, call: &HookCall) -> Result<String, Error> {
+    let event = &call.event;
+    let session = event.session.as_ref().filter(|_| event.sub_agent.is_none());
+    let resumed = match session {
+        Some(session) => project.resume_turn(session, event.turn.as_deref())?,
+        None => None,
+    };
+    let turn = resumed.map(|turn| turn.turn).or_else(|| event.turn.clone());
+    let facts = Facts { turn, ..facts(env, event) };
+    save_with(env, project, call, "a background task is over".to_owned(), facts)
 }
 
 /// Tells a session what was undone of its work. What nobody hears is told with the next prompt.
@@ -395,7 +413,10 @@ fn end_call(
     } else {
         let since = tool.duration.and_then(|took| began(call, took));
         let base = tool.directory.as_deref().or(call.event.directory.as_deref());
-        CallEnd::Ran(Ran { since, failed: tool.failed, wrote: wrote(project, tool, base) })
+        let text = tool.command.as_deref().map(|text| Command::Text(text.into()));
+        let is_check = |text| is_check(env, &text);
+        let passed = tool.exit_code == Some(0) && !tool.failed && text.is_some_and(is_check);
+        CallEnd::Ran(Ran { since, failed: tool.failed, passed, wrote: wrote(project, tool, base) })
     };
     match project.end_call(&which, answer, &NoProgress) {
         Ok(ended) => {

@@ -15,11 +15,11 @@ pub(crate) mod told;
 pub(crate) mod undo_report;
 
 use herma_core::Project;
-use herma_view::json::Serialize;
+use herma_view::json::ProjectJson;
 
 use crate::conversations::pending::unfinished;
 
 /// The project a command was about, as programs get it.
-pub(crate) fn project_json(project: &Project) -> impl Serialize + use<> {
-    herma_view::json::project_json(project, unfinished(project).is_some())
+pub(crate) fn project_json(project: &Project) -> ProjectJson {
+    ProjectJson::new(project, unfinished(project).is_some())
 }

@@ -3,10 +3,11 @@
 use herma_core::{Preview, RelPath, UndoPlan};
 use herma_diff::lines::hunks::apply_chosen;
 use herma_diff::lines::{hunks, is_binary};
-use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side, patch};
+use herma_diff::{Change, PatchLine, PatchLineKind, PatchOptions, Side};
+use herma_view::changes::hunk_choices::{Choices, Understood};
+use herma_view::changes::patch_lines::write_patch_line;
+use herma_view::changes::write_patch;
 use herma_view::here;
-use herma_view::hunk_choices::{Choices, Understood};
-use herma_view::patch_lines::write_patch_line;
 
 use crate::command_error::{CommandError, Kind, Result};
 use crate::terminal::Ui;
@@ -140,28 +141,25 @@ fn show(ui: &Ui, preview: &Preview, change: &Change) -> Result<()> {
     let mut out = ui.data();
     let changes = std::slice::from_ref(change);
     let (old, new) = (preview.old_side(), preview.new_side());
-    patch::render(changes, &old, &new, &PatchOptions::default(), &mut |line| {
-        write_patch_line(&mut out, ui, line)
-    })?;
+    write_patch(&mut out, ui, changes, [&old, &new], &PatchOptions::default())?;
     Ok(out.finish()?)
 }
 
 /// The whole preview as a patch.
 pub(crate) fn write_preview(ui: &Ui, preview: &Preview) -> Result<()> {
     let sides: [&dyn Side; 2] = [&preview.old_side(), &preview.new_side()];
-    write_patch(ui, &preview.changes, sides, &preview.modes)
+    write_patch_and(ui, &preview.changes, sides, &preview.modes)
 }
 
 /// Changes as a patch, and the paths of which none can tell.
-pub(crate) fn write_patch(
+pub(crate) fn write_patch_and(
     ui: &Ui,
     changes: &[Change],
-    [old, new]: [&dyn Side; 2],
+    sides: [&dyn Side; 2],
     modes: &[(RelPath, &'static str)],
 ) -> Result<()> {
     let mut out = ui.listing();
-    let options = PatchOptions::default();
-    patch::render(changes, old, new, &options, &mut |line| write_patch_line(&mut out, ui, line))?;
+    write_patch(&mut out, ui, changes, sides, &PatchOptions::default())?;
     for (path, word) in modes {
         let bytes = format!("{word} {}", here::path(path));
         let kind = PatchLineKind::Header;

@@ -1,24 +1,23 @@
-//! What a restore did or would do, file by file: to people, to programs, and in one sentence.
+//! Tells what a restore did or would do, file by file and in one sentence.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::io::Write;
 
-use herma_core::restore::{Action, ActionKind, Kept, KeptWhy, Plan};
-use herma_core::steps::StepChoice;
-use herma_core::{Move, OutsideOfStep, Project, RelPath, Restored, Row, RowKind, Settled, State};
-use herma_view::json::{PathJson, Serialize, checkpoint_json, list, object};
-use herma_view::listing::{counted, in_a_row};
-use herma_view::outside::passed_json;
-use herma_view::{here, listing, outside};
-use herma_worktree::reason::Reason;
+use herma_core::restore::{Kept, KeptWhy, Plan};
+use herma_core::{Move, OutsideOfStep, Project, RelPath, Restored, Settled};
+use herma_diff::Side;
+use herma_view::going_back::restore::{
+    compared, is_partial, may_overwrite, missing_and_kept, nothing_in_words, overwritten,
+    restore_json, what, write_files, write_kept,
+};
+use herma_view::listing::counted;
+use herma_view::{here, listing};
 
 use super::losses::warn_of_losses;
-use super::patch_choice::write_patch;
+use super::patch_choice::write_patch_and;
 use super::told::Told;
 use super::{outside_report, project_json};
 use crate::command_env::{CommandEnv, Outcome, Result};
-use crate::terminal::{Label, SHOWN_NAMES, Ui, quote};
+use crate::terminal::{Ui, quote};
 
 /// Of a move that is undone or redone: what doing that is called, what it was called when it is done, and which it is.
 pub(crate) struct Moved {
@@ -41,7 +40,7 @@ pub(crate) fn report_plan(
     write(env, project, (plan, &plan.kept, None), null, &told)?;
     let target = listing::in_words(&plan.target);
     if plan.actions.is_empty() {
-        tell_of_nothing(&env.ui, &plan.kept, &target, false);
+        env.ui.status(nothing_in_words(&plan.kept, &target, false));
     } else {
         let count = counted(plan.actions.len(), "change");
         env.ui.status(match moved {
@@ -71,7 +70,7 @@ pub(crate) fn report_restored(
     write(env, project, (plan, kept, Some(restored)), null, &told)?;
     let target = listing::in_words(&restored.target);
     if plan.actions.is_empty() {
-        tell_of_nothing(&env.ui, kept, &target, restored.root_made);
+        env.ui.status(nothing_in_words(kept, &target, restored.root_made));
     } else {
         let (missing, stay) = missing_and_kept(kept);
         let missing = match missing {
@@ -125,50 +124,6 @@ fn changed_since(restored: &Restored) -> Option<&RelPath> {
     kept.find(|kept| kept.why == KeptWhy::ChangedSince).map(|kept| &kept.path)
 }
 
-/// What is restored: all of a checkpoint, or what was named.
-fn what(plan: &Plan, target: &str) -> String {
-    let named: Vec<String> = plan.requested.iter().map(|one| here::path(&one.path)).collect();
-    match &named[..] {
-        [] => target.to_owned(),
-        named => format!("{} to {target}", in_a_row(named)),
-    }
-}
-
-/// The files that somebody edited since, and that become as they were because they were named.
-fn overwritten(
-    env: &CommandEnv,
-    project: &Project,
-    plan: &Plan,
-    is_done: bool,
-) -> Result<Vec<RelPath>> {
-    let is_asked = !plan.requested.is_empty() && !plan.actions.is_empty();
-    // Where no agent was at work, all is by hand.
-    if !is_asked || !project.has_work()? {
-        return Ok(Vec::new());
-    }
-    let paths = plan.requested.iter().map(|one| one.path.clone()).collect();
-    let choice = StepChoice { paths, ..StepChoice::default() };
-    let rows = env.ui.during(|progress| {
-        project.rows(&choice, usize::MAX, (!is_done).then_some(progress as _))
-    })?;
-    // Its place on a line says nothing about what was done here.
-    let is_foreign = plan.target.line.is_some();
-    let is_later = |row: &&Row| {
-        row.checkpoint.as_ref().is_some_and(|c| is_foreign || c.place > plan.target.place)
-    };
-    let by_hand = rows.rows.iter().filter(|row| is_by_hand(row) && row.undone == 0);
-    let changes = by_hand.filter(is_later).map(|row| &row.changes).chain(&rows.unsaved);
-    let edited: BTreeSet<&RelPath> = changes.flat_map(|changes| changes.files.keys()).collect();
-    let actions = plan.actions.iter().map(|action| &action.path);
-    Ok(actions.filter(|path| edited.contains(path)).cloned().collect())
-}
-
-/// Did somebody save this, or was it found edited?
-fn is_by_hand(row: &Row) -> bool {
-    let agent = row.checkpoint.as_ref().and_then(|saved| saved.facts.agent.as_ref());
-    matches!(row.kind, RowKind::Hand | RowKind::Saved) && agent.is_none()
-}
-
 /// Names what somebody edited and does not find any more, and where it is.
 fn tell_overwritten(ui: &Ui, plan: &Plan, paths: &[RelPath], restored: Option<&Restored>) {
     if paths.is_empty() {
@@ -195,16 +150,22 @@ fn write(
     told: &Told,
 ) -> Result<()> {
     warn_of_receipt(&env.ui, plan);
-    let overwritten = overwritten(env, project, plan, restored.is_some())?;
+    let overwritten = if may_overwrite(project, plan)? {
+        env.ui.during(|progress| overwritten(project, plan, restored.is_some(), progress))?
+    } else {
+        Vec::new()
+    };
     if env.ui.json {
-        let made = (restored, &overwritten[..]);
-        let json = to_json(project, Some(plan), kept, made, &plan.outside, told);
+        let (about, made) = (project_json(project), (restored, &overwritten[..]));
+        let json = restore_json(about, (Some(plan), kept), made, &plan.outside, told.json());
         return env.ui.write_json(&json);
     }
     if restored.is_some() || null {
-        write_files(&env.ui, plan, kept, null)?;
+        print_files(&env.ui, (plan, kept), null)?;
     } else {
-        write_patch_of(env, project, plan)?;
+        let (found, rest) = env.ui.during(|progress| compared(project, plan, progress))?;
+        let sides: [&dyn Side; 2] = [&*found.old_side(), &*found.new_side()];
+        write_patch_and(&env.ui, &found.changes, sides, &rest)?;
         let mut out = env.ui.data();
         write_kept(&mut out, &env.ui, kept)?;
         out.finish()?;
@@ -212,57 +173,6 @@ fn write(
     outside_report::tell(&env.ui, plan);
     tell_overwritten(&env.ui, plan, &overwritten, restored);
     Ok(())
-}
-
-/// What a plan would do, as a patch.
-fn write_patch_of(env: &CommandEnv, project: &Project, plan: &Plan) -> Result<()> {
-    let target = State::Checkpoint(Box::new(plan.target.clone()));
-    let asked: Vec<RelPath> = plan.requested.iter().map(|one| one.path.clone()).collect();
-    // What stays is no move.
-    let renames = plan.kept.is_empty();
-    let mut found = env
-        .ui
-        .during(|progress| project.changes(&State::Present, &target, &asked, renames, progress))?;
-    let mut rest: BTreeMap<&RelPath, &'static str> =
-        plan.actions.iter().map(|action| (&action.path, action.kind.word())).collect();
-    found.changes.retain(|change| rest.contains_key(&change.path));
-    for change in &found.changes {
-        rest.remove(&change.path);
-        rest.remove(change.old_path());
-    }
-    let rest: Vec<_> = rest.into_iter().map(|(path, word)| (path.clone(), word)).collect();
-    write_patch(&env.ui, &found.changes, [&*found.old_side(), &*found.new_side()], &rest)
-}
-
-/// Tells that no file has to change, and why that is not to say that all is as in the checkpoint.
-fn tell_of_nothing(ui: &Ui, kept: &[Kept], target: &str, root_made: bool) {
-    let (missing, kept) = missing_and_kept(kept);
-    let kept = match kept {
-        0 => None,
-        count => Some(format!("{} kept", counted(count, "entry"))),
-    };
-    let missing = match missing {
-        0 => None,
-        count => Some(format!("{} not in it", counted(count, "entry"))),
-    };
-    let but: Vec<String> = kept.into_iter().chain(missing).collect();
-    if root_made {
-        ui.status(format_args!(
-            "Made the project's directory again, as in {target}: no file was in it."
-        ));
-    } else if but.is_empty() {
-        ui.status(format_args!("Nothing to do: the files are as in {target}."));
-    } else {
-        let but = but.join(", ");
-        ui.status(format_args!("Nothing was changed: {but}, the rest is as in {target}."));
-    }
-}
-
-/// How many entries cannot be brought back because the checkpoint left them out, and how many stay for other reasons.
-fn missing_and_kept(kept: &[Kept]) -> (usize, usize) {
-    let is_missing = |kept: &&Kept| matches!(kept.why, KeptWhy::LeftOut(_));
-    let missing = kept.iter().filter(is_missing).count();
-    (missing, kept.len() - missing)
 }
 
 /// Tells that there was nothing to finish.
@@ -287,7 +197,10 @@ fn report_no_files(
     told: Told,
 ) -> Result<Outcome> {
     let told = told.stop_if_json(env)?;
-    env.ui.answer_json(|| to_json(project, None, &[], (None, &[]), outside, &told))?;
+    env.ui.answer_json(|| {
+        let nothing = (None, &[][..]);
+        restore_json(project_json(project), nothing, (None, &[]), outside, told.json())
+    })?;
     let is_whole = outside.is_empty();
     told.tell(env, if is_whole { Outcome::Done } else { Outcome::LeftOut })
 }
@@ -300,11 +213,6 @@ fn outcome(plan: &Plan, kept: &[Kept]) -> Outcome {
     }
 }
 
-/// What was kept although nobody asked for it makes the restore a partial one.
-fn is_partial(kept: &[Kept]) -> bool {
-    kept.iter().any(|kept| kept.why != KeptWhy::Asked)
-}
-
 /// Says what a checkpoint whose receipt is lost cannot give back.
 fn warn_of_receipt(ui: &Ui, plan: &Plan) {
     if plan.receipt_damaged {
@@ -315,138 +223,9 @@ fn warn_of_receipt(ui: &Ui, plan: &Plan) {
     }
 }
 
-fn to_json(
-    project: &Project,
-    plan: Option<&Plan>,
-    kept: &[Kept],
-    (restored, overwritten): (Option<&Restored>, &[RelPath]),
-    outside: &[OutsideOfStep],
-    told: &Told,
-) -> impl Serialize + use<> {
-    let actions = plan.iter().flat_map(|plan| &plan.actions);
-    let made = restored.filter(|restored| restored.root_made);
-    object! {
-        schema: "herma.restore/2",
-        project: project_json(project),
-        dry_run: plan.is_some() && restored.is_none(),
-        target: plan.map(|plan| checkpoint_json(&plan.target)),
-        receipt_damaged: plan.is_some_and(|plan| plan.receipt_damaged),
-        safety: restored.and_then(|restored| restored.safety.as_ref().map(checkpoint_json)),
-        safety_is_new: restored.map(|restored| restored.safety_is_new),
-        written: restored.map(|restored| restored.written),
-        removed: restored.map(|restored| restored.removed),
-        #[serde(flatten)]
-        root_made: made.map(|_| object! { root_made: true }),
-        actions: list(actions.map(|action| object! {
-            action: action.kind.word(),
-            #[serde(flatten)]
-            path: PathJson::new(action.path.as_bytes()),
-        })),
-        kept: list(kept.iter().map(|kept| object! {
-            why: kept.why.word(),
-            reason: kept.why.reason().map(Reason::word),
-            text: kept.why.to_string(),
-            #[serde(flatten)]
-            path: PathJson::new(kept.path.as_bytes()),
-        })),
-        overwritten: list(overwritten.iter().map(|path| PathJson::new(path.as_bytes()))),
-        outside: outside::of_steps(outside),
-        passed: plan.and_then(|plan| plan.passed.as_ref()).map(passed_json),
-        transcript: told.to_json(),
-        chat: told.chat_json(),
-    }
-}
-
-const fn label(kind: ActionKind) -> Label {
-    match kind {
-        ActionKind::Write { new: true }
-        | ActionKind::Link { new: true }
-        | ActionKind::CreateDirectory => Label::Added,
-        ActionKind::Write { .. } | ActionKind::Link { .. } | ActionKind::Mode { .. } => {
-            Label::Changed
-        }
-        ActionKind::RemoveFile | ActionKind::RemoveDirectory => Label::Removed,
-    }
-}
-
-pub(crate) fn write_files(ui: &Ui, plan: &Plan, kept: &[Kept], null: bool) -> io::Result<()> {
+/// Prints what was written and deleted, and what stays.
+pub(crate) fn print_files(ui: &Ui, files: (&Plan, &[Kept]), null: bool) -> io::Result<()> {
     let mut out = ui.data();
-    if null {
-        for action in &plan.actions {
-            write_record(&mut out, action.kind.word(), &action.path)?;
-        }
-        for kept in kept {
-            write_record(&mut out, "keep", &kept.path)?;
-        }
-        return out.finish();
-    }
-    // A person gets the first names; a program reading lines gets them all.
-    let limit = if ui.is_terminal { SHOWN_NAMES } else { usize::MAX };
-    for action in plan.actions.iter().take(limit) {
-        let word = format!("{:<6}", action.kind.word());
-        let word = ui.theme.paint(label(action.kind), &word);
-        writeln!(out, "{word} {}", details(action))?;
-    }
-    write_more(&mut out, plan.actions.len(), limit)?;
-    write_kept(&mut out, ui, kept)?;
+    write_files(&mut out, ui, files, null)?;
     out.finish()
-}
-
-fn write_kept(out: &mut dyn Write, ui: &Ui, kept: &[Kept]) -> io::Result<()> {
-    let limit = if ui.is_terminal { SHOWN_NAMES } else { usize::MAX };
-    for kept in kept.iter().take(limit) {
-        let word = match kept.why {
-            KeptWhy::LeftOut(_) => "miss  ",
-            _ => "keep  ",
-        };
-        let word = ui.theme.paint(Label::Warning, word);
-        writeln!(out, "{word} {} ({})", here::path(&kept.path), kept.why)?;
-    }
-    write_more(out, kept.len(), limit)
-}
-
-fn details(action: &Action) -> String {
-    let path = here::path(&action.path);
-    match action.kind {
-        ActionKind::Mode { from, to } => format!("{path} ({from:04o} -> {to:04o})"),
-        _ => path,
-    }
-}
-
-fn write_more(out: &mut dyn Write, count: usize, limit: usize) -> io::Result<()> {
-    match count.saturating_sub(limit) {
-        0 => Ok(()),
-        more => writeln!(out, "and {more} more: `--json` or `-z` lists all"),
-    }
-}
-
-pub(crate) fn write_record(out: &mut dyn Write, word: &str, path: &RelPath) -> io::Result<()> {
-    write!(out, "{word}\t")?;
-    out.write_all(&here::bytes(path.as_bytes()))?;
-    out.write_all(b"\0")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kept(why: KeptWhy) -> Vec<Kept> {
-        let path = RelPath::new(*b"a").unwrap();
-        vec![Kept { path, why }]
-    }
-
-    #[test]
-    fn only_what_nobody_asked_to_keep_makes_a_restore_partial() {
-        assert!(!is_partial(&kept(KeptWhy::Asked)));
-        for why in [
-            KeptWhy::NotSaved(Reason::Ignored),
-            KeptWhy::NotSaved(Reason::TooLarge),
-            KeptWhy::LeftOut(Reason::Secret),
-            KeptWhy::ChangedMeanwhile,
-            KeptWhy::ChangedSince,
-            KeptWhy::ReceiptDamaged,
-        ] {
-            assert!(is_partial(&kept(why)), "{why:?}");
-        }
-    }
 }

@@ -80,8 +80,13 @@ impl Told {
         self.error
     }
 
+    /// The conversation and the new session, as programs read them.
+    pub(crate) fn json(&self) -> (impl Serialize + use<>, impl Serialize + use<>) {
+        (self.to_json(), self.chat_json())
+    }
+
     /// As programs read it.
-    pub(crate) fn to_json(&self) -> Option<impl Serialize + use<>> {
+    fn to_json(&self) -> Option<impl Serialize + use<>> {
         let followed = self.followed.as_ref()?;
         let left =
             self.left_alone.iter().map(|left| object! { name: left.name.clone(), why: left.why });
@@ -96,7 +101,7 @@ impl Told {
     }
 
     /// The new session, as programs read it.
-    pub(crate) fn chat_json(&self) -> Option<impl Serialize + use<>> {
+    fn chat_json(&self) -> Option<impl Serialize + use<>> {
         let (chat, written, refused) = match self.forked.as_ref()? {
             Forked::Planned(chat) => (Some(chat), None, None),
             Forked::Written(chat, written) => (Some(chat), Some(written.clone()), None),

@@ -155,6 +155,13 @@ impl Ui {
         }
     }
 
+    /// Passes on what a command printed, beside our own data.
+    pub(crate) fn pass_on(&self, text: impl Display) {
+        if !self.quiet {
+            self.words(&text.to_string());
+        }
+    }
+
     /// Says a sentence to a person at a terminal: a script or an agent that saves needs none.
     pub(crate) fn advice(&self, text: impl Display) {
         if self.stderr_is_terminal {

@@ -22,24 +22,23 @@ fn worked(env: &TestEnv) -> WorkDir<'_> {
     project.mkdir("empty");
     project.chmod("src/b.txt", 0o600);
     project.run(["save", "-m", "second", "--name", "works"]).success();
+    asks(&project, "make it three");
+    edits(&project, "a.txt", "two\nthree\n");
     project
-        .run(["turn", "begin", "--agent", "claude", "--session", "s", "--prompt", "make it three"])
-        .success();
-    let begun = project.run([
-        "step",
-        "begin",
-        "--agent",
-        "claude",
-        "--session",
-        "s",
-        "--tool",
-        "Edit",
-        "--json",
-    ]);
-    let handle = json(&begun.success())["step"]["handle"].as_str().unwrap().to_owned();
-    project.write("a.txt", "two\nthree\n");
-    project.run(["step", "end", &handle]).success();
-    project
+}
+
+/// A person asks an agent for something.
+pub(super) fn asks(project: &WorkDir<'_>, prompt: &str) {
+    let asked = ["turn", "begin", "--agent", "claude", "--session", "s", "--prompt", prompt];
+    project.run(asked).success();
+}
+
+/// The agent edits a file, in a step.
+pub(super) fn edits(project: &WorkDir<'_>, name: &str, content: &str) {
+    let args = ["--agent", "claude", "--session", "s", "--tool", "Edit", "--json"];
+    let begun = json(&project.run(["step", "begin"].iter().chain(&args)).success());
+    project.write(name, content);
+    project.run(["step", "end", begun["step"]["handle"].as_str().unwrap()]).success();
 }
 
 fn file_of(env: &TestEnv, name: &str) -> PathBuf {

@@ -10,6 +10,7 @@ use std::fs;
 
 use herma_testkit::{Bounded, TestEnv, WorkDir, git};
 
+use super::exchange::{asks, edits};
 use super::{json, shell, test_env};
 
 /// Runs git in the project as its user would.
@@ -177,27 +178,9 @@ fn a_series_is_what_git_am_takes() {
     let env = test_env();
     let project = repository(&env);
     let hostile = "fix it\n---\ndiff --git a/x b/x\nFrom: Mallory <m@x>\n-- >8 --\n\u{1b}[31m";
-    project
-        .run(["turn", "begin", "--agent", "claude", "--session", "s", "--prompt", hostile])
-        .success();
+    asks(&project, hostile);
     for (name, content) in [("a.txt", "two\n"), ("b.txt", "b\n")] {
-        let begun = json(
-            &project
-                .run([
-                    "step",
-                    "begin",
-                    "--agent",
-                    "claude",
-                    "--session",
-                    "s",
-                    "--tool",
-                    "Edit",
-                    "--json",
-                ])
-                .success(),
-        );
-        project.write(name, content);
-        project.run(["step", "end", begun["step"]["handle"].as_str().unwrap()]).success();
+        edits(&project, name, content);
     }
     project.write_bytes("image.bin", b"\0\x01\xff\xfe\n\0");
     project.remove("b.txt");
@@ -262,26 +245,8 @@ fn a_report_names_prompts_and_what_was_undone_and_nothing_in_it_is_active() {
     let prompts =
         ["add `b` for @octocat <img src=x onerror=alert(1)> [click](http://x) #1", "and c"];
     for (prompt, name) in prompts.iter().zip(["b`c.txt", "c.txt"]) {
-        project
-            .run(["turn", "begin", "--agent", "claude", "--session", "s", "--prompt", prompt])
-            .success();
-        let begun = json(
-            &project
-                .run([
-                    "step",
-                    "begin",
-                    "--agent",
-                    "claude",
-                    "--session",
-                    "s",
-                    "--tool",
-                    "Edit",
-                    "--json",
-                ])
-                .success(),
-        );
-        project.write(name, "x\n");
-        project.run(["step", "end", begun["step"]["handle"].as_str().unwrap()]).success();
+        asks(&project, prompt);
+        edits(&project, name, "x\n");
     }
     project.run(["undo", "--yes"]).success();
     let report = project.run(["report", "--session", "s"]).success().to_string();

@@ -165,7 +165,7 @@ fn every_call_of_a_turn_is_a_step_that_can_be_undone() {
     "#);
     insta::assert_snapshot!(project.run(["list", "-v"]).success(), @r#"
     now                    no unsaved changes
-    2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted
+    2-3  [AGE]  claude  "tidy up"  2 files  +1 −1  1 deleted  session s-1
       3                    Bash rm a.txt  −1  1 deleted  [ID]
       2                    Write new.txt  +1  [ID]
     1    [AGE]  you     the first checkpoint  [ID]
@@ -277,6 +277,37 @@ fn a_session_that_began_where_nothing_can_be_saved_is_saved_in_its_projects() {
     });
     agent.event("PreToolUse", &edit);
     assert_eq!((checkpoints(&project), steps(&project).len()), (1, 1));
+}
+
+#[test]
+fn what_an_agent_does_when_a_background_task_is_over_belongs_to_the_last_prompt() {
+    let env = test_env();
+    let project = repository(&env);
+    let agent = claude(&project);
+    let write = |prompt: &str, name: &str| {
+        let call = json!({
+            "prompt_id": prompt, "tool_name": "Write", "tool_use_id": name,
+            "tool_input": {"file_path": project.join(name)},
+        });
+        agent.event("PreToolUse", &call);
+        project.write(name, "new\n");
+        agent.event("PostToolUse", &call);
+        agent.event("Stop", &json!({"prompt_id": prompt}));
+    };
+    agent.event("UserPromptSubmit", &json!({"prompt": "older", "prompt_id": "p-0"}));
+    write("p-0", "old.txt");
+    agent.event("UserPromptSubmit", &json!({"prompt": "start it"}));
+    write("p-1", "b.txt");
+    let note = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>";
+    agent.event("UserPromptSubmit", &json!({"prompt": note, "prompt_id": "p-2"}));
+    write("p-2", "c.txt");
+    let told = steps(&project);
+    let prompts: Vec<_> = told.iter().map(|step| [&step["turn"], &step["prompt"]]).collect();
+    let last = [&json!("p-1"), &json!("start it")];
+    assert_eq!(prompts.iter().filter(|prompt| **prompt == last).count(), 2, "{prompts:?}");
+    project.run(["undo"]).success();
+    let is_there = |name: &str| project.join(name).exists();
+    assert_eq!(["old.txt", "b.txt", "c.txt"].map(is_there), [true, false, false]);
 }
 
 #[test]

@@ -340,8 +340,9 @@ fn undoing_what_happened_to_a_file_removes_no_other() {
 fn a_redo_says_what_the_next_undo_undoes() {
     let env = test_env();
     let project = shop(&env);
-    let more = "`herma undo` undoes more than that: `herma undo --dry-run` shows what.\n";
-    for arguments in [&["undo", "docs"][..], &["undo", "--step"]] {
+    let more =
+        "`herma undo` does not undo just that: `herma undo --dry-run` shows what it would.\n";
+    for arguments in [&["undo", "docs"][..], &["undo", "--step"], &["undo", "-n", "2"]] {
         project.run(arguments).success();
         let redone = project.run(["redo"]).success();
         assert!(redone.error_text().ends_with(more), "{redone}");
@@ -629,4 +630,93 @@ fn what_is_not_saved_is_in_the_list_of_its_paths_and_in_the_history_of_its_direc
     assert_eq!(project.read("src/app.py"), "run(option)\n");
     let status = project.run([""; 0]).success();
     assert!(!status.error_text().contains("drops it"), "{status}");
+}
+
+/// Three prompts change a file; the second is in conflict with an edit by hand.
+fn in_conflict(env: &TestEnv) -> WorkDir<'_> {
+    let project = env.work_dir("project").files([("a", &*lines(&[])), ("b", &*lines(&[]))]);
+    project.run(["save"]).success();
+    call(&project, "one", |p| p.write("a", &lines(&[(3, "ONE")])));
+    call(&project, "two", |p| {
+        p.write("a", &lines(&[(3, "ONE"), (10, "TWO")]));
+        p.write("b", &lines(&[(5, "TWO")]));
+    });
+    call(&project, "three", |p| p.write("a", &lines(&[(3, "ONE"), (10, "TWO"), (17, "THREE")])));
+    project.write("a", &lines(&[(3, "ONE"), (10, "MINE"), (17, "THREE")]));
+    project
+}
+
+#[test]
+fn a_prompt_of_which_nothing_was_undone_is_not_marked_and_is_next() {
+    let env = test_env();
+    let project = in_conflict(&env);
+    let undone = project.run(["undo", "-n", "2"]).code(3);
+    assert!(undone.error_text().contains("Step 4 was not undone: a stays as it is."), "{undone}");
+    assert_eq!(project.read("b"), lines(&[]), "of the second prompt");
+    let list = project.run(["list"]).success();
+    assert_eq!(list.text().matches("undone").count(), 1, "only the second, in part: {list}");
+    let next = project.run(["undo"]).success();
+    assert!(next.error_text().contains("Undid \"three\""), "{next}");
+    assert_eq!(project.read("a"), lines(&[(3, "ONE"), (10, "MINE")]));
+    let next = project.run(["undo"]).success();
+    assert!(next.error_text().contains("Undid \"one\""), "{next}");
+}
+
+#[test]
+fn fewer_prompts_than_asked_for_are_told_without_another_command() {
+    let env = test_env();
+    let project = shop(&env);
+    let refused = project.run(["undo", "-n", "3", "config.py"]).code(1);
+    let said = refused.error_text();
+    assert!(said.contains("The same command with `-n 1` undoes what there is"), "{said}");
+}
+
+#[test]
+fn what_is_kept_is_no_conflict() {
+    let env = test_env();
+    let project = in_conflict(&env);
+    let restored = project.run(["restore", "1", "--keep", "a"]).success();
+    let said = restored.error_text();
+    assert!(!said.contains("conflict") && !said.contains("--conflicts"), "{said}");
+    assert!(said.contains("`herma restore 1 --keep a --all`"), "{said}");
+    assert_eq!(project.read("b"), lines(&[]));
+    assert!(project.read("a").contains("MINE") && project.read("a").contains("THREE"));
+}
+
+#[test]
+fn the_beginning_of_several_sessions_is_none_of_them() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("a", "0")]);
+    project.run(["save"]).success();
+    for (session, text) in [("work-1", "1"), ("work-2", "2"), ("work", "3")] {
+        let begin = ["step", "begin", "--agent", "claude", "--session", session];
+        let handle = project.run(begin).success().text().trim().to_owned();
+        project.write("a", text);
+        project.run(["step", "end", &handle]).success();
+    }
+    for command in [&["undo"][..], &["list"], &["steps"], &["diff"], &["report"]] {
+        let refused = project.run([command, &["--session", "work-"]].concat()).code(2);
+        let said = refused.error_text();
+        assert!(said.contains("2 sessions begin with `work-`"), "{command:?}: {said}");
+        assert!(said.contains("`--session=work-1`, `--session=work-2`"), "{command:?}: {said}");
+    }
+    let report = project.run(["report", "--session", "work"]).success();
+    assert_eq!(report.text().matches("###").count(), 1, "exactly that one: {report}");
+    project.run(["undo", "--session"]).success();
+    assert_eq!(project.read("a"), "2");
+}
+
+#[test]
+fn what_brings_a_file_back_can_be_typed() {
+    let env = test_env();
+    let project = env.work_dir("project").files([("-rf", "x"), ("new\nline", "x"), ("keep", "x")]);
+    project.run(["save"]).success();
+    project.remove("-rf");
+    project.remove("new\nline");
+    let found = project.run(["find", "line"]).success();
+    assert!(!found.error_text().contains("--last"), "no shell takes it as it is shown: {found}");
+    let found = project.run(["find", "rf"]).success();
+    assert!(found.error_text().contains("`herma restore --last ./-rf`"), "{found}");
+    project.run(["restore", "--last", "./-rf"]).success();
+    assert_eq!(project.read("-rf"), "x");
 }

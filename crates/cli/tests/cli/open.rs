@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::{json, test_env};
 use herma_testkit::tree::assert_same;
-use herma_testkit::{TestEnv, Tree, WorkDir};
+use herma_testkit::{TestEnv, Tree, WorkDir, git};
 
 /// A project with two states, and things that checkpoints leave out.
 fn project(env: &TestEnv) -> WorkDir<'_> {
@@ -242,4 +242,65 @@ fn a_project_that_is_gone_can_still_be_opened() {
     let elsewhere = env.work_dir("elsewhere");
     elsewhere.run(["--root", &root, "open", "2", "../copy"]).success();
     assert_eq!(env.work_dir("copy").read("new.txt"), "new\n");
+}
+
+/// A repository of its own: the same history, nothing shared, nothing of the user's repository touched.
+#[test]
+fn a_copy_gets_a_repository_that_shares_nothing_if_that_is_asked_for() {
+    if !git::available() {
+        return;
+    }
+    let env = test_env();
+    let project = env.work_dir("project").files([("a.txt", "one\n"), ("b.txt", "b\n")]);
+    let run = |directory: &Path, line: &str| {
+        let mut command = git::command();
+        command.args(["-c", "user.name=Me", "-c", "user.email=me@here"]);
+        let output = command.args(line.split(' ')).current_dir(directory).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let here = |line: &str| run(project.path(), line);
+    project.run(["save"]).success();
+    let refused = project.run(["open", "1", "--git"]).code(1);
+    assert!(refused.error_text().contains("not a git repository"), "{refused}");
+    here("init -q -b main .");
+    assert!(project.run(["open", "1", "--git"]).code(2).error_text().contains("ever committed"));
+    here("add -A");
+    here("commit -qm first");
+    here("tag v1");
+    here("branch other");
+    project.write("a.txt", "two\n");
+    here("commit -qam second");
+    // Hooks of the user's, and of a template.
+    let ran = env.root().join("ran");
+    let hook = format!("#!/bin/sh\ntouch {}\n", ran.display());
+    project.write(".git/hooks/post-checkout", &hook);
+    project.chmod(".git/hooks/post-checkout", 0o755);
+    let before = seen(&project.join(".git"));
+    let opened = project.run(["open", "1", "--git"]).success();
+    assert!(opened.error_text().contains("at your present HEAD"), "{opened}");
+    assert_eq!(seen(&project.join(".git")), before, "the user's repository is only read");
+    let place = cached(&env, "project-1");
+    let there = |line: &str| run(&place, line);
+    assert_eq!(there("rev-parse HEAD"), here("rev-parse HEAD"));
+    assert_eq!(there("symbolic-ref HEAD"), "refs/heads/main");
+    assert_eq!(there("rev-parse v1 origin/other"), here("rev-parse v1 other"));
+    // The files are those of the checkpoint, the index is that of HEAD.
+    assert_eq!(there("status --porcelain"), "M a.txt");
+    assert_eq!(there("for-each-ref refs/herma"), "");
+    there("fsck --strict");
+    assert!(!place.join(".git/objects/info/alternates").exists());
+    assert!(!place.join(".git/hooks").exists() && !ran.exists());
+    // What is committed there is nowhere else.
+    there("commit -qam there");
+    let kept = project.run(["open", "--clean"]).code(3);
+    assert!(kept.error_text().contains("stays: it was changed"), "{kept}");
+    project.run(["promote", &place.display().to_string()]).success();
+    project.run(["open", "--clean", &place.display().to_string()]).success();
+    assert!(!place.exists());
+    project.remove(".git/hooks/post-checkout");
+    here("checkout -q --detach");
+    let opened = json(&project.run(["open", "1", "--git", "--json"]).success());
+    assert_eq!(opened["head"], here("rev-parse HEAD"));
+    assert_eq!(there("rev-parse --abbrev-ref HEAD"), "HEAD");
 }

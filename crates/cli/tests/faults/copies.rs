@@ -10,10 +10,20 @@ use super::disturb::{Disturbed, succeeded};
 use super::scene::{first, second, third};
 use super::{assert_sound, json, test_env};
 
-/// Prepares a world, disturbs a command in it, and checks.
+/// Prepares a world, disturbs a command in it, and checks. What is left is removed.
 fn disturb(
     name: &str,
     stride: u64,
+    prepare: &[&[&str]],
+    args: &[&str],
+    check: &dyn Fn(&TestEnv, &Outcome),
+) {
+    disturb_and_clean(name, (stride, &["open", "--clean"]), prepare, args, check);
+}
+
+fn disturb_and_clean(
+    name: &str,
+    (stride, clean): (u64, &[&str]),
     prepare: &[&[&str]],
     args: &[&str],
     check: &dyn Fn(&TestEnv, &Outcome),
@@ -51,7 +61,7 @@ fn disturb(
             assert_sound(&env.repository());
             check(&env, outcome);
             // Whatever happened, cleaning removes it, and there is nothing else.
-            project.run(["open", "--clean"]).success();
+            project.run(clean).success();
             let listed = json(&project.run(["open", "--list", "--json"]).success());
             assert_eq!(listed["copies"].as_array().unwrap().len(), 0, "{listed}");
             let cache = env.user_home().join(".cache/herma/open");
@@ -84,4 +94,73 @@ fn a_removal_that_is_disturbed_is_finished_by_the_next() {
     disturb("open --clean", 2, prepare, &["open", "--clean"], &|_, outcome| {
         succeeded(outcome);
     });
+}
+
+#[test]
+fn a_try_that_is_disturbed_leaves_what_cleaning_removes() {
+    let args = ["try", "-k", "2", "1", "--", "true"];
+    let clean: &[&str] = &["try", "--clean"];
+    disturb_and_clean("try", (4, clean), &[], &args, &|_, outcome| {
+        succeeded(outcome);
+    });
+}
+
+/// A promotion is done or not, or the next command finishes it or goes back.
+#[test]
+fn a_promotion_that_is_disturbed_is_done_or_not() {
+    if !faults::available() || !herma_testkit::git::available() {
+        return;
+    }
+    let env = test_env();
+    let project = env.work_dir("project");
+    first().write(project.path());
+    project.run(["save"]).success();
+    third().write(project.path());
+    let template = tempfile::tempdir().unwrap();
+    for part in ["work", "hermes", "user"] {
+        std::fs::create_dir(template.path().join(part)).unwrap();
+        copy(&env.root().join(part), &template.path().join(part));
+    }
+    let place = env.root().join("work/copy");
+    let path = place.display().to_string();
+    let reset = || {
+        for part in ["work", "hermes", "user"] {
+            copy(&template.path().join(part), &env.root().join(part));
+        }
+        project.run(["open", "1", &path]).success();
+        std::fs::create_dir(place.join("made")).unwrap();
+        for name in ["made/one", "made/two", "zz"] {
+            std::fs::write(place.join(name), name).unwrap();
+        }
+    };
+    let before = project.tree();
+    reset();
+    project.run(["promote", &path]).success();
+    let after = project.tree();
+    assert_ne!(before, after);
+    let disturbed = Disturbed {
+        name: "promote",
+        command: project.faults(["promote", &path]),
+        reset: &reset,
+        check: &|outcome| {
+            let is_done = succeeded(outcome);
+            assert_sound(&env.repository());
+            // What was interrupted is finished; where nothing was, this says so.
+            let _ = project.run(["restore", "--continue"]);
+            let now = project.tree();
+            assert!(now == before || now == after, "half done: {now:?}");
+            assert!(!is_done || now == after);
+            if now == before {
+                project.run(["promote", &path]).success();
+                assert_same(&after, &project.tree(), "the next does it");
+            }
+            project.run(["undo"]).success();
+            assert_same(&before, &project.tree(), "undone at once");
+            assert_eq!(std::fs::read(place.join("zz")).unwrap(), b"zz", "the copy stays");
+            project.run(["open", "--clean", &path]).success();
+            assert_sound(&env.repository());
+            assert!(!place.exists());
+        },
+    };
+    disturbed.everywhere(2);
 }

@@ -15,7 +15,7 @@ use herma_store::error::StoreError;
 use herma_store::gc::mark::Walk;
 use herma_store::objects::ObjectError;
 use herma_store::refs::scheme::{
-    checkpoint_ref, extra_ref, mirror_ref, name_ref, pin_ref, stray_extras,
+    checkpoint_ref, extra_ref, green_ref, mirror_ref, name_ref, pin_ref, stray_extras,
 };
 use herma_store::{ObjectId, ProjectId};
 
@@ -301,7 +301,7 @@ fn cut(store: &OpenStore, history: &History, dropped: &BTreeSet<u64>) -> Result<
     let labels = Labels::load(store, project)?;
     for entry in &going {
         names.extend(labels.names_of(&entry.id).map(|name| name_ref(project, name)));
-        names.push(pin_ref(project, entry.number));
+        names.extend([pin_ref(project, entry.number), green_ref(project, entry.number)]);
     }
     // ORDER: a checkpoint without a name is one that can be seen and dropped again; a name without a
     // checkpoint would keep its objects for ever.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use herma_fs::place::Place;
 use herma_fs::{Dir, FileKind, IfThere};
 use herma_records::copy::CopyRecord;
+use herma_records::step::Step;
 use herma_store::error::StoreError;
 
 use crate::cleanup::execute;
@@ -26,7 +27,7 @@ impl Engine {
         let Some(store) = self.open_for_reading()? else { return Ok(Vec::new()) };
         let Some(herma) = store.dirs.herma() else { return Ok(Vec::new()) };
         let mut all = CopyRecord::all(&herma.dir)?;
-        all.sort_by_key(|record| (record.made, record.path()));
+        all.sort_by_key(|record| (record.made, record.attempt.map(|one| one.index), record.path()));
         let known = |record: CopyRecord| {
             let state = state_of(&record)?;
             Ok(KnownCopy { record, state })
@@ -46,6 +47,9 @@ impl Engine {
             Err(Error::Store(StoreError::Busy { .. })) => return Ok(RemovedCopy::Busy),
             lock => lock?,
         };
+        if self.is_worked_in(copy)? {
+            return Ok(RemovedCopy::Busy);
+        }
         // Somebody else may have removed it, and made another one.
         let Some(mut record) = CopyRecord::read(&herma.dir, &id)? else {
             return Ok(RemovedCopy::Removed);
@@ -64,12 +68,25 @@ impl Engine {
         Ok(RemovedCopy::Removed)
     }
 
+    /// Does a command run in a copy, whose end somebody waits for?
+    fn is_worked_in(&self, copy: &CopyRecord) -> Result<bool> {
+        if state_of(copy)? != CopyState::There {
+            return Ok(false);
+        }
+        let open = self.project(&copy.path())?.open_steps()?;
+        Ok(open.iter().any(Step::has_live_owner))
+    }
+
     /// Is anything in a copy that is nowhere else?
     fn is_changed(&self, copy: &CopyRecord) -> Result<bool> {
         if state_of(copy)? != CopyState::There {
             return Ok(false);
         }
         let project = self.project(&copy.path())?;
+        // Commits are seen by no checkpoint.
+        if project.open_root()?.stat_opt(".git")?.is_some() {
+            return Ok(true);
+        }
         let operation = project.reading(&NoProgress)?;
         let history = operation.load_history()?;
         let Some(newest) = history.newest() else { return Ok(true) };
@@ -83,7 +100,7 @@ impl Engine {
 }
 
 /// What became of a copy.
-fn state_of(record: &CopyRecord) -> Result<CopyState> {
+pub(crate) fn state_of(record: &CopyRecord) -> Result<CopyState> {
     let there = open(record)?.is_some_and(|(_, dir)| is_own(record, &dir) == Some(true));
     Ok(match (record.is_whole, there) {
         (true, true) => CopyState::There,

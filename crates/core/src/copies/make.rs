@@ -65,6 +65,7 @@ impl Operation<'_> {
             let made = self.clock().now().seconds;
             let bad = |source| Error::BadPath { path: path.to_owned(), source };
             let mut record = CopyRecord::new(ends, (target.id, number), made).map_err(bad)?;
+            record.attempt = asked.attempt;
             record.is_chosen = matches!(asked.at, CopyPlace::Chosen(_));
             self.make_directory_of(&mut record)?;
             Ok(record)
@@ -185,8 +186,8 @@ impl Operation<'_> {
         // Only a view; the next save heals what could not be done.
         let _ = self.move_mirror(history.mirror, checkpoint.id);
         let place = i64::try_from(number).unwrap_or(i64::MAX);
-        let (names, pinned) = (Vec::new(), false);
-        Ok(Checkpoint { number, place, names, pinned, ..checkpoint.clone() })
+        let (names, pinned, green) = (Vec::new(), false, false);
+        Ok(Checkpoint { number, place, names, pinned, green, ..checkpoint.clone() })
     }
 
     /// What has to be written to an empty directory.

@@ -7,18 +7,21 @@
 //! * [`ignored`]: what checkpoints leave out comes from the present, if somebody names it
 //! * [`clean`]: copies are listed and removed
 //! * [`visit`]: a copy goes from state to state
+//! * [`promote`]: what was changed in a copy comes into the project it was made of
 
 pub(crate) mod clean;
 pub(crate) mod ignored;
 pub(crate) mod make;
+pub(crate) mod promote;
 pub(crate) mod visit;
 
 use std::path::PathBuf;
 
 use herma_records::checkpoint::Checkpoint;
-pub use herma_records::copy::CopyRecord;
+pub use herma_records::copy::{Attempt, CopyRecord};
 use herma_store::RelPath;
 
+pub use crate::copies::promote::{Promote, PromotePlan, Promoted};
 use crate::engine::Project;
 use crate::types::kept::Kept;
 
@@ -31,6 +34,8 @@ pub struct OpenCopy {
     pub at: CopyPlace,
     /// What checkpoints leave out and the present has: it is copied as it is now.
     pub with_ignored: Vec<RelPath>,
+    /// Which of several it is.
+    pub attempt: Option<Attempt>,
 }
 
 /// Where a copy is made.

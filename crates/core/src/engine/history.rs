@@ -23,7 +23,7 @@ use herma_store::object::commit::Commit;
 use herma_store::objects::{ObjectError, Objects};
 use herma_store::refs::roll::Roll;
 use herma_store::refs::scheme::{
-    EXTRA, checkpoint_ref, leaf, mirror_ref, name_of, name_ref, number_of,
+    EXTRA, GREEN, checkpoint_ref, leaf, mirror_ref, name_of, name_ref, number_of,
 };
 use herma_store::threads::shared_out;
 use herma_store::{ObjectId, ProjectId};
@@ -398,16 +398,22 @@ pub(crate) fn chain_behind(
     Ok(chain)
 }
 
-/// The names and pins of a project.
+/// The names, pins and green marks of a project.
 pub(crate) struct Labels {
     names: Vec<(String, ObjectId)>,
     pins: HashSet<u64>,
+    greens: HashSet<u64>,
 }
 
 impl Labels {
     /// Is the checkpoint with this number pinned?
     pub(crate) fn is_pinned(&self, number: u64) -> bool {
         self.pins.contains(&number)
+    }
+
+    /// Did a check pass in the state of the checkpoint with this number?
+    pub(crate) fn is_green(&self, number: u64) -> bool {
+        self.greens.contains(&number)
     }
 
     /// The names of a checkpoint.
@@ -423,8 +429,13 @@ impl Labels {
         let pins = store.dirs.refs().list(&pins_prefix)?.refs;
         let name = |(full, id): &(String, _)| Some((name_of(leaf(full, &names_prefix)?), *id));
         let pin = |(full, _): &(String, _)| leaf(full, &pins_prefix)?.parse().ok();
-        let names = names.iter().filter_map(name).collect();
-        Ok(Self { names, pins: pins.iter().filter_map(pin).collect() })
+        let green =
+            |(full, _): &(String, _)| leaf(full, &pins_prefix)?.strip_suffix(GREEN)?.parse().ok();
+        Ok(Self {
+            names: names.iter().filter_map(name).collect(),
+            pins: pins.iter().filter_map(pin).collect(),
+            greens: pins.iter().filter_map(green).collect(),
+        })
     }
 }
 
@@ -458,6 +469,8 @@ fn read(store: &OpenStore, entry: &Entry, labels: &Labels) -> Result<Checkpoint>
         changes: message.changes,
         names: labels.names_of(&entry.id).map(str::to_owned).collect(),
         pinned: labels.is_pinned(entry.number),
+        // What was taken out of it may be what it passed with.
+        green: labels.is_green(entry.number) && message.purged.is_empty(),
         purged: message.purged,
         line: None,
     })

@@ -90,9 +90,9 @@ impl Operation<'_> {
                 return Err(ObjectError::Damaged { id: extra, what }.into());
             }
             sessions.extend(checkpoint.facts.session);
-            let (names, pinned) = (checkpoint.names, checkpoint.pinned);
+            let (names, pinned, green) = (checkpoint.names, checkpoint.pinned, checkpoint.green);
             let (commit, extra) = (entry.id, checkpoint.extra);
-            rows.push(Row { number: entry.number, commit, extra, names, pinned });
+            rows.push(Row { number: entry.number, commit, extra, names, pinned, green });
         }
         rows.sort_unstable_by_key(|row| row.number);
         let commits: HashSet<ObjectId> = rows.iter().map(|row| row.commit).collect();

@@ -16,7 +16,7 @@ use herma_records::line::{LineRecord, name_of_file};
 use herma_records::step::log::StepLog;
 use herma_store::layout::{FORMAT_WITH_LINES, raise_format};
 use herma_store::pack::write::PackWriter;
-use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, green_ref, name_ref, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::execute::remove_all;
@@ -218,6 +218,7 @@ fn give_refs(operation: &Operation<'_>, line: &ProjectId, rows: &[Row]) -> Resul
         own.push((checkpoint_ref(line, row.number), row.commit));
         labels.extend(row.names.iter().map(|name| (name_ref(line, name), row.commit)));
         labels.extend(row.pinned.then(|| (pin_ref(line, row.number), row.commit)));
+        labels.extend(row.green.then(|| (green_ref(line, row.number), row.commit)));
     }
     // ORDER: a name of what is not there would stop every gc.
     for refs_now in [own, labels] {

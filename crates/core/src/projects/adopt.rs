@@ -6,7 +6,7 @@ use herma_records::identity::Places;
 use herma_records::order::Order;
 use herma_records::step::log::StepLog;
 use herma_store::object::EntryMode;
-use herma_store::refs::scheme::{checkpoint_ref, extra_ref, name_ref, pin_ref};
+use herma_store::refs::scheme::{checkpoint_ref, extra_ref, green_ref, name_ref, pin_ref};
 use herma_store::{ObjectId, ProjectId};
 
 use crate::cleanup::{Doubt, Presence, presence};
@@ -125,13 +125,14 @@ impl Operation<'_> {
         Ok(Adopted { numbers, were: fresh.iter().map(|entry| entry.number).collect() })
     }
 
-    /// Names and pins of what is ours now: of what came before a kill, too.
+    /// Names, pins and green marks of what is ours now: of what came before a kill, too.
     fn carry_labels(&self, theirs: &History, now: &History, labels: &Labels) -> Result<()> {
         for entry in &theirs.entries {
             let Some(own) = now.entries.iter().find(|own| own.id == entry.id) else { continue };
             let pin = labels.is_pinned(entry.number).then(|| pin_ref(&self.id, own.number));
             let names = labels.names_of(&entry.id).map(|name| name_ref(&self.id, name));
-            for full in names.chain(pin) {
+            let green = labels.is_green(entry.number).then(|| green_ref(&self.id, own.number));
+            for full in names.chain(pin).chain(green) {
                 if self.store.dirs.refs().read(&full)?.is_none() {
                     self.store.dirs.refs().create(&[(&full, entry.id)])?;
                 }

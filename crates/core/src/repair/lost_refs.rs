@@ -11,7 +11,7 @@ use herma_fs::{Dir, FileKind};
 use herma_records::step::log::StepLog;
 use herma_store::layout::StoreDirs;
 use herma_store::refs::roll::Roll;
-use herma_store::refs::scheme::{checkpoint_ref, is_extra, mirror_ref, number_of};
+use herma_store::refs::scheme::{GREEN, checkpoint_ref, is_extra, mirror_ref, number_of};
 use herma_store::refs::{DIRECTORIES, roll};
 use herma_store::{ObjectId, ProjectId};
 use herma_worktree::stat_cache::StatCache;
@@ -204,7 +204,7 @@ fn lost_by_labels(store: &OpenStore, project: &ProjectId) -> Result<Vec<LostRef>
     let mut lost = Vec::new();
     for (name, id) in labels {
         let leaf = name.strip_prefix(&pins).and_then(|leaf| leaf.strip_prefix('/'));
-        let number = leaf.and_then(number_of);
+        let number = leaf.and_then(|leaf| number_of(leaf.strip_suffix(GREEN).unwrap_or(leaf)));
         // A number that is taken, by whatever it is, was not lost. One whose label is gone by now was dropped.
         let is_there = history.contains(&id)
             || number.is_some_and(|n| !matches!(refs.read(&checkpoint_ref(project, n)), Ok(None)))

@@ -223,6 +223,7 @@ impl Operation<'_> {
             changes,
             names: Vec::new(),
             pinned: false,
+            green: false,
             purged: Vec::new(),
             line: None,
         };

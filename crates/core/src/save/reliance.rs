@@ -119,6 +119,13 @@ impl Operation<'_> {
         Ok(gone.filter(was_lost).map(str::to_owned).collect())
     }
 
+    /// Lets short readings find what is in the newest packs of the last save without listing all there are.
+    pub(crate) fn look_in_newest_packs(&self) {
+        if let Ok(Some(state)) = own_state(&self.store, &self.id) {
+            self.store.objects.note_packs(PackSign::newest(&state));
+        }
+    }
+
     fn pack_sign(&self) -> Option<PackSign> {
         PackSign::read(&own_state(&self.store, &self.id).ok()??)
     }

@@ -42,14 +42,25 @@ const MIN_SESSION_CHARS: usize = 4;
 
 /// The session somebody means by the beginning of its id, or the last one if none is named. An id that is no beginning of
 /// exactly one is given back.
-pub(crate) fn session_meant(steps: &[Step], named: Option<&str>) -> Option<String> {
+pub(crate) fn session_meant(steps: &[Step], named: Option<&str>) -> Result<Option<String>> {
     let sessions = || steps.iter().rev().filter_map(|step| step.start.facts.session.as_ref());
-    let Some(named) = named else { return sessions().next().cloned() };
+    let Some(named) = named else {
+        return Ok(sessions().next().cloned());
+    };
     let begins = |session: &&String| session.starts_with(named);
     let fitting: BTreeSet<&String> = sessions().filter(begins).collect();
-    let is_clear = fitting.len() == 1 && named.chars().count() >= MIN_SESSION_CHARS;
-    let found = fitting.into_iter().next().filter(|_| is_clear);
-    Some(found.map_or_else(|| named.to_owned(), Clone::clone))
+    let is_beginning = named.chars().count() >= MIN_SESSION_CHARS;
+    if fitting.iter().any(|session| *session == named) || !is_beginning {
+        return Ok(Some(named.to_owned()));
+    }
+    let mut fitting = fitting.into_iter().cloned();
+    match (fitting.next(), fitting.next()) {
+        (Some(one), Some(other)) => {
+            let sessions = [one, other].into_iter().chain(fitting).collect();
+            Err(Error::SessionUnclear { begins: named.to_owned(), sessions })
+        }
+        (only, _) => Ok(Some(only.unwrap_or_else(|| named.to_owned()))),
+    }
 }
 
 impl StepChoice {

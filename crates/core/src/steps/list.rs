@@ -6,7 +6,7 @@
 use crate::engine::operation::Operation;
 use herma_diff::{Change, StoreSide};
 use herma_records::checkpoint::ChangeCount;
-use herma_records::checkpoint::message::subject;
+use herma_records::checkpoint::message::{Message, subject};
 use herma_records::step::{Moment, Step, StepEnd, StepId};
 use herma_store::refs::scheme::checkpoint_ref;
 use herma_store::{ObjectId, RelPath};
@@ -74,6 +74,7 @@ impl Operation<'_> {
         let marks = self.marks(&steps);
         let called: HashMap<i64, StepId> = steps.iter().map(|s| (s.handle, s.id())).collect();
         let live = Live { operation: self, all: OnceCell::new() };
+        self.look_in_newest_packs();
         let (mut listed, mut passed) = (Vec::new(), 0);
         let all = steps.into_iter().zip(shared).rev();
         for (step, shared) in all.filter(|(step, _)| chosen.contains(&step.handle)) {
@@ -200,12 +201,32 @@ fn compare(
         let mut keep = step.part.keep.iter();
         keep.any(|kept| change.path.starts_with(kept))
     };
+    let all = changes.len();
     changes.retain(|change| !is_kept(change) && step.may_have_changed(&change.path));
+    let recorded = recorded(store, ends, &changes);
+    let recorded = recorded.filter(|_| changes.len() == all && step.part.paths.is_empty());
     let files = changes.iter().map(|change| change.path.clone());
     let files = files.take(NAMED_FILES).collect();
     let is_asked = |change: &Change| paths.iter().any(|path| change.path.starts_with(path));
     let is_within = changes.iter().any(is_asked);
-    Ok((count(changes, &side, &side)?, files, is_within))
+    let count = recorded.map_or_else(|| count(changes, &side, &side), Ok)?;
+    Ok((count, files, is_within))
+}
+
+/// What the checkpoint after says of these changes, if it was counted from the one before: what is in the files, which may be
+/// anywhere in the store, need not be read again. Of files that moved, or that a purge took away, it says another number.
+fn recorded(
+    store: &OpenStore,
+    (before, after): (ObjectId, ObjectId),
+    changes: &[Change],
+) -> Option<ChangeCount> {
+    let commit = store.objects.read_commit(&after).ok()?;
+    let counted = Message::parse(&commit.message).changes?;
+    let gone = changes.iter().filter(|change| change.new.is_none()).count();
+    let is_of_these = commit.parents.first() == Some(&before)
+        && counted.files == changes.len() as u64
+        && counted.deleted == Some(gone as u64);
+    (is_of_these && counted.lines_known).then_some(counted)
 }
 
 /// For each of these steps, which come oldest first, the others that were under way at the same time.

@@ -168,6 +168,11 @@ impl Operation<'_> {
             step.outside.unseen = step.watched.unseen();
         }
         self.note_look(&state, &look, &saved.checkpoint)?;
+        if ran.passed && !is_changed && !step.late {
+            // The mark is for people: the step has ended all the same.
+            let marked = self.mark_green(&saved.checkpoint);
+            saved.notes.extend(marked.err().map(|e| format!("the state was not marked: {e}")));
+        }
         let Checkpoint { id: checkpoint, place, .. } = saved.checkpoint;
         let moment = Moment { checkpoint, place, next_step: log.next_handle() };
         let end = match is_its {
@@ -259,6 +264,16 @@ impl Operation<'_> {
         }
         marks.write(self.store.tmp()?, &state)?;
         Ok(marks.of_session(session).cloned().unwrap_or_default())
+    }
+
+    pub(crate) fn resume_turn(&self, session: &str, name: Option<&str>) -> Result<Option<Turn>> {
+        let state = self.state_dir()?;
+        let mut marks = Marks::read(&state)?;
+        let turn = marks.resume(session, name);
+        if turn.is_some() {
+            marks.write(self.store.tmp()?, &state)?;
+        }
+        Ok(turn)
     }
 
     /// Notes that the turn of a session is over, and which calls of it are.
@@ -439,7 +454,7 @@ impl Project {
     pub(crate) fn in_its_turn(marks: &Marks, mut start: StepStart) -> StepStart {
         let session = start.facts.session.as_deref();
         if let Some(turn) = session.and_then(|session| marks.of_session(session)) {
-            if start.facts.turn.is_none() {
+            if start.facts.turn.as_ref().is_none_or(|name| turn.is_called(name)) {
                 start.facts.turn = Some(turn.turn.clone());
             }
             if start.facts.turn.as_ref() == Some(&turn.turn) && start.prompt.is_none() {
@@ -459,6 +474,7 @@ fn kind_of(journal: &Journal) -> StepKind {
         Move::Restore => match how {
             Some(UndoneAs::Chosen | UndoneAs::Last) => StepKind::Undo,
             Some(UndoneAs::Redo) => StepKind::Redo,
+            Some(UndoneAs::Promote) => StepKind::Promote,
             Some(UndoneAs::Restore) | None => StepKind::Restore,
         },
         Move::Undo => StepKind::Undo,

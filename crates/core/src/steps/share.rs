@@ -33,6 +33,8 @@ pub struct Ran {
     pub since: Option<i64>,
     /// Did it fail, as far as the agent says?
     pub failed: bool,
+    /// Was it a check, and did it pass, as whoever ran it says? Then the state is marked, if it is the same as before.
+    pub passed: bool,
     /// What it says it wrote into files, in its order.
     pub wrote: Vec<(RelPath, Replacement)>,
 }

@@ -1,10 +1,10 @@
-//! Names and pins: refs beside the checkpoint's own.
+//! Names, pins and green marks: refs beside the checkpoint's own.
 
 use crate::engine::operation::Operation;
 use herma_records::checkpoint::Checkpoint;
 use herma_records::checkpoint::address::{check_checkpoint_name, check_name_form};
 use herma_store::ObjectId;
-use herma_store::refs::scheme::{checkpoint_ref, name_ref, pin_ref};
+use herma_store::refs::scheme::{checkpoint_ref, green_ref, name_ref, pin_ref};
 
 use crate::error::{Error, Result};
 
@@ -48,6 +48,15 @@ impl Operation<'_> {
             self.store.dirs.refs().delete(&pin, id)?;
         }
         Ok(())
+    }
+
+    /// Notes that a check passed in the state of a checkpoint.
+    pub(crate) fn mark_green(&self, checkpoint: &Checkpoint) -> Result<()> {
+        let green = green_ref(&self.id, self.ensure_ref(checkpoint)?);
+        if self.store.dirs.refs().read(&green)?.is_some() {
+            return Ok(());
+        }
+        Ok(self.store.dirs.refs().create(&[(&green, checkpoint.id)])?)
     }
 
     pub(crate) fn check_name_free(&self, name: &str) -> Result<()> {

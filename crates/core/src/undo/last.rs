@@ -196,7 +196,8 @@ impl Operation<'_> {
         for handles in choices.into_iter().filter(|handles| !handles.is_empty()) {
             let asked_of = asked.of(handles);
             let looked = self.look_for(&asked_of)?;
-            let is_whole = asked.paths.is_empty() && !asked.only_step;
+            let is_any = asked.paths.is_empty() && asked.session.is_none();
+            let is_whole = is_any && !asked.only_step;
             if asked.paths.is_empty()
                 && !asked.file_by_file
                 && let Some(undid) = self.just_moved(&unit, UndoneAs::Last, &looked)?
@@ -247,8 +248,13 @@ impl Operation<'_> {
         let taken: Vec<i64> =
             undid.iter().flat_map(|undid| [&*undid.steps, &*undid.left].concat()).collect();
         let is_taken = |step: &Step| taken.contains(&step.handle);
+        // What the next undo is about, once this is redone.
+        let next = units.iter().find(|unit| !unit.undone || unit.steps.iter().any(is_taken));
         let is_whole = undid.iter().all(|undid| undid.part.is_empty())
-            && units.iter().any(|unit| unit.steps.iter().all(is_taken));
+            && next.is_some_and(|unit| {
+                let is_of_it = |handle: &i64| unit.steps.iter().any(|step| step.handle == *handle);
+                unit.steps.iter().all(is_taken) && taken.iter().all(is_of_it)
+            });
         let asked =
             UndoSteps { steps: chosen(vec![undo]), how: UndoneAs::Redo, ..UndoSteps::default() };
         let looked = self.look_for(&asked)?;

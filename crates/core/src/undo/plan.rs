@@ -227,9 +227,11 @@ impl UndoPlan {
         }
     }
 
+    /// Leaves what is below these paths as it is: nothing there is to be decided.
     pub(crate) fn leave_all(&mut self, paths: &[RelPath]) {
         for path in paths {
             self.leave(path);
+            self.reversed.conflicts.retain(|conflict| !conflict.path.starts_with(path));
         }
     }
 

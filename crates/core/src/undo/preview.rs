@@ -74,13 +74,17 @@ impl Side for ResultSide<'_> {
 impl Operation<'_> {
     pub(crate) fn preview(self, plan: &UndoPlan) -> Result<Preview> {
         let seen = plan.seen.as_ref().filter(|_| plan.exact.is_none());
-        let seen = seen.ok_or(Error::ChangedSincePlan)?;
-        let (changes, modes) = list(seen, &plan.reversed);
-        let moved = plan.reversed.renamed.iter();
+        self.preview_of(seen.ok_or(Error::ChangedSincePlan)?, &plan.reversed)
+    }
+
+    /// What this would make of what was seen.
+    pub(crate) fn preview_of(self, seen: &Arc<StatCache>, reversed: &Reversed) -> Result<Preview> {
+        let (changes, modes) = list(seen, reversed);
+        let moved = reversed.renamed.iter();
         let mut preview = Preview {
             changes: Vec::new(),
             modes,
-            reversed: plan.reversed.clone(),
+            reversed: reversed.clone(),
             present: PresentSide::new(self.open_root()?, Arc::clone(seen)),
             store: self.store,
             moved_from: moved.map(|(now, then)| (then.clone(), now.clone())).collect(),

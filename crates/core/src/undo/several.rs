@@ -44,7 +44,10 @@ impl Operation<'_> {
         match planned {
             None => Err(Error::NothingToUndo),
             Some(_) if taken.len() <= asked.more => Err(Error::FewerToUndo(taken.len())),
-            Some(plan) => self.planned_of(taken, plan, asked.paths.is_empty()),
+            Some(plan) => {
+                let is_any = asked.paths.is_empty() && asked.session.is_none();
+                self.planned_of(taken, plan, is_any)
+            }
         }
     }
 

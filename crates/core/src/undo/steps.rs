@@ -96,7 +96,7 @@ impl Operation<'_> {
         if let Some(exact) = &plan.exact {
             (target, options) = (exact.target.clone(), plan.asked.part());
         } else {
-            (draft, target) = self.make_target(draft, &plan)?;
+            (draft, target) = self.make_target(draft, &plan.reversed, plan.reason(), true)?;
             options = RestoreOptions::default();
         }
         let task = Task::New(Move::Restore, Some(self.undid_by(&plan)?));
@@ -133,8 +133,16 @@ impl Operation<'_> {
         let in_part = |step: &&Step| step.kind.is_move() && extent(step) == Some(Extent::Part);
         steps.extend(left.iter().filter(in_part).cloned());
         steps.sort_unstable_by_key(|step| step.handle);
-        // Who asked for the last prompt has been at all of it, and goes on to the one before.
-        left.retain(|step| how == UndoneAs::Last || extent(step) == Some(Extent::Part));
+        // Who asked for the last prompt has been at all of it, and goes on to the one before; a prompt of which nothing could
+        // be undone is still the next.
+        let prompt =
+            |step: &Step| step.start.facts.session.clone().zip(step.start.facts.turn.clone());
+        let in_part = left.iter().filter(|step| extent(step) == Some(Extent::Part));
+        let begun: BTreeSet<_> = steps.iter().chain(in_part).filter_map(prompt).collect();
+        left.retain(|step| {
+            let is_begun = prompt(step).is_some_and(|prompt| begun.contains(&prompt));
+            how == UndoneAs::Last && is_begun || extent(step) == Some(Extent::Part)
+        });
         let (not_redone, redone_in_part) = self.not_redone(plan, &steps)?;
         left.extend(not_redone);
         if how == UndoneAs::Redo { &mut part } else { &mut left }.extend(redone_in_part);
@@ -192,22 +200,24 @@ impl Operation<'_> {
     }
 
     /// Refuses to work out anything from files that an interrupted restore left part old, part new.
-    fn check_whole(&self) -> Result<()> {
+    pub(crate) fn check_whole(&self) -> Result<()> {
         match self.records()? {
             (Some(_), _) => Err(Error::RestoreUnfinished),
             (None, _) => Ok(()),
         }
     }
 
-    /// Saves the present, and finds or makes the checkpoint that the project is to be brought to.
-    fn make_target<'s>(
+    /// Saves the present, and makes the checkpoint that the project is to be brought to, or finds one if it may be an `old` one.
+    pub(crate) fn make_target<'s>(
         &'s self,
         mut draft: Draft<'s>,
-        plan: &UndoPlan,
+        reversed: &Reversed,
+        reason: String,
+        old: bool,
     ) -> Result<(Draft<'s>, Checkpoint)> {
         let (history, present) = (&draft.history, &draft.present);
         if draft.is_anew || self.saved_before(history, present, &[])?.is_none() {
-            let (held, options) = (draft.held.clone(), before(&plan.reason()));
+            let (held, options) = (draft.held.clone(), before(&reason));
             let kept = self.keep(draft, &options, Origin::Safety)?;
             draft = self.draft_of_stored(kept.present, held, kept.saved.lost.packs)?;
         }
@@ -218,10 +228,10 @@ impl Operation<'_> {
         let side = StoreSide::with_pending(&self.store.objects, &pending);
         let view = parts.view(present.tree, &side);
         let add = |kind, data: &[u8]| writer.add(kind, data).map_err(Error::from);
-        let state = reversal::write_state(&view, &plan.reversed, &add)?;
+        let state = reversal::write_state(&view, reversed, &add)?;
         drop(parts);
         let all = draft.history.readable(&self.store)?;
-        let changes = plan.reversed.changes.iter();
+        let changes = reversed.changes.iter();
         let gone = changes.filter(|(_, outcome)| **outcome == Outcome::Gone);
         let gone: Vec<RelPath> = gone.map(|(path, _)| path.clone()).collect();
         // One that left open what was at a path cannot have it removed.
@@ -229,11 +239,11 @@ impl Operation<'_> {
             let is_same = c.vouches_for_all() && (c.tree, c.modes) == state;
             is_same && vouches_for_absence(&self.store, c, &gone)
         };
-        if let Some(found) = all.into_iter().find(same) {
+        if let Some(found) = all.into_iter().filter(|_| old).find(same) {
             return Ok((draft, found));
         }
         let Draft { history, present, writer, held, losses, .. } = draft;
-        let made = self.publish_merged(&history, &present, state, writer, plan.reason())?;
+        let made = self.publish_merged(&history, &present, state, writer, reason)?;
         Ok((self.draft_of_stored(present, held, losses.packs)?, made))
     }
 

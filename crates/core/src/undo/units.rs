@@ -1,7 +1,7 @@
 //! What an undo undoes at once, and what is undone already: worked out from the steps alone.
 //!
-//! A unit is a prompt with all that followed it, or a step that belongs to none; and of Herma's own moves a restore, and an undo
-//! that was chosen by number, session, agent or time. The steps are told one after the other: each move says which steps it took
+//! A unit is a prompt with all that followed it, or a step that belongs to none; and of Herma's own moves a restore, a promotion of
+//! a copy, and an undo that was chosen by number, session, agent or time. The steps are told one after the other: each move says which steps it took
 //! back, and one that undid a move makes its steps what they were before that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -287,7 +287,7 @@ fn is_of_a_unit(step: &Step) -> bool {
     let how = step.undid.as_ref().map(|undid| undid.how);
     match step.kind {
         StepKind::Tool | StepKind::Run => !step.is_idle(),
-        StepKind::Restore => true,
+        StepKind::Restore | StepKind::Promote => true,
         // One without steps goes along states instead.
         StepKind::Undo | StepKind::Redo => how == Some(UndoneAs::Chosen),
     }

@@ -248,3 +248,26 @@ fn a_list_with_a_limit_knows_what_was_under_way_before_it() {
     assert_eq!(newest[0].step.handle, handle(idle) - 1);
     assert_eq!((newest[0].shared.as_slice(), hidden), (&[long][..], 1));
 }
+
+#[test]
+fn lines_that_a_checkpoint_has_counted_are_listed_without_reading_the_files_again() {
+    let project = TestProject::new();
+    project.write("a.txt", "1\n2\n");
+    project.write("b.txt", "1\n");
+    project.save("first");
+    let packs = fs::read_dir(project.store().join("objects/pack")).unwrap();
+    let first: Vec<_> = packs.map(|entry| entry.unwrap().path()).collect();
+    step(&project, "b.txt", "2\n");
+    step(&project, "a.txt", "1\nzwei\ndrei\n");
+    let newest = || {
+        let (mut steps, _) =
+            project.project().newest_steps(&StepChoice::default(), 1, false).unwrap();
+        steps.remove(0)
+    };
+    let counted = newest().changes.unwrap();
+    assert_eq!((counted.files, counted.insertions, counted.deletions), (1, 2, 1));
+    // Nothing else has what was in a.txt before.
+    first.iter().for_each(|file| fs::remove_file(file).unwrap());
+    assert_eq!(newest().changes, Some(counted));
+    assert!(newest().undoable);
+}

@@ -12,6 +12,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::io::PipeReader;
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -58,6 +59,14 @@ pub struct Piped {
     pub input: ChildStdin,
     /// What it prints.
     pub output: ChildStdout,
+}
+
+/// A command under way that reads nothing, and whose output comes to us.
+pub struct Heard {
+    /// The command.
+    pub running: Running,
+    /// What it prints. What it started may hold it open when the command itself has ended.
+    pub output: PipeReader,
 }
 
 /// A variable of the environment; without a value it is taken away.
@@ -112,14 +121,31 @@ impl Foreground {
         if self.output == Output::BesideOurs {
             command.stdout(io::stderr());
         }
-        for (name, value) in variables {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        set_variables(&mut command, variables);
         let child = command.spawn()?;
         self.running(child.id(), false)
+    }
+
+    /// The same for one of several that run at once: it reads nothing, and what it prints comes to us, its errors too if
+    /// they are wanted.
+    pub fn start_heard(
+        self,
+        program: &OsStr,
+        arguments: &[OsString],
+        directory: &Path,
+        (variables, with_errors): (&[Variable], bool),
+    ) -> io::Result<Heard> {
+        let (output, writer) = io::pipe()?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(directory).stdin(Stdio::null());
+        if with_errors {
+            command.stderr(writer.try_clone()?);
+        }
+        command.stdout(writer);
+        set_variables(&mut command, variables);
+        let child = command.spawn()?;
+        let running = self.running(child.id(), !is_in_front())?;
+        Ok(Heard { running, output })
     }
 
     /// Starts a program in this directory with pipes for its input and output. Where no terminal sends signals
@@ -200,6 +226,15 @@ impl Running {
     }
 }
 
+fn set_variables(command: &mut Command, variables: &[Variable]) {
+    for (name, value) in variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}
+
 /// Does the terminal belong to our process group? Otherwise nobody at a terminal waits for us to stop.
 fn is_in_front() -> bool {
     let front = File::open("/dev/tty").and_then(|terminal| Ok(tcgetpgrp(terminal)?));
@@ -218,6 +253,8 @@ pub fn is_ignored(signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     fn run(script: &str) -> Ended {
@@ -238,6 +275,25 @@ mod tests {
         );
         let killed = run("kill -TERM $$");
         assert_eq!((killed, killed.exit_code()), (Ended::Killed(15), 143));
+    }
+
+    #[test]
+    fn several_are_heard_at_once() {
+        let start = |script: &str, with_errors| {
+            let prepared = Foreground::prepare().unwrap();
+            let arguments = ["-c".into(), script.into()];
+            let variables = [("HERMA_TEST", Some("x".into()))];
+            let directory = Path::new("/");
+            let variables = (&variables[..], with_errors);
+            prepared.start_heard(OsStr::new("sh"), &arguments, directory, variables).unwrap()
+        };
+        let first = start("cat; echo $HERMA_TEST; echo bad >&2; exit 3", true);
+        let second = start("echo 7", false);
+        for (mut heard, said, code) in [(second, "7\n", 0), (first, "x\nbad\n", 3)] {
+            let mut text = String::new();
+            heard.output.read_to_string(&mut text).unwrap();
+            assert_eq!((text.as_str(), heard.running.wait().unwrap()), (said, Ended::Exited(code)));
+        }
     }
 
     #[test]

@@ -134,6 +134,8 @@ pub struct Checkpoint {
     pub names: Vec<String>,
     /// Does it stay whatever cleaning does?
     pub pinned: bool,
+    /// Did a check pass in this state?
+    pub green: bool,
     /// Files and directories that `herma purge` took out of it: it says nothing about them any more.
     pub purged: Vec<RelPath>,
     /// The line it came in with, if it is none of the project's own.

@@ -40,9 +40,7 @@ impl StepLog {
             Err(e) => return Err(e),
         };
         let mut numbers: Vec<i64> = Vec::new();
-        for entry in dir.entries()? {
-            numbers.extend(number_of(entry.name.to_bytes()));
-        }
+        dir.each_name(|name| numbers.extend(number_of(name.to_bytes())))?;
         numbers.sort_unstable();
         Ok(Self { dir: Some(dir), numbers })
     }
@@ -210,7 +208,9 @@ pub fn name_of(number: i64) -> String {
 pub fn number_of(name: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(name).ok()?;
     let number = text.parse().ok().filter(|number: &i64| number.unsigned_abs() <= MAX_NUMBER)?;
-    (name_of(number) == text).then_some(number)
+    // Most are: there may be thousands.
+    let is_usual = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_usual || name_of(number) == text).then_some(number)
 }
 
 #[cfg(test)]

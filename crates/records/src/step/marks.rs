@@ -16,6 +16,8 @@ const VERSION: u32 = 1;
 const MAX_FILE: u64 = 1 << 20;
 /// Sessions that were heard of less recently are forgotten.
 const MAX_SESSIONS: usize = 100;
+/// So many names of a turn are remembered besides its own.
+const MAX_OTHER_NAMES: usize = 16;
 
 /// A turn of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +29,9 @@ pub struct Turn {
     pub agent: Option<String>,
     /// The turn's name: what the agent calls it, or its number.
     pub turn: String,
+    /// What else the agent calls it, since it went on with it by itself; the newest at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// How many turns of this session were marked.
     pub count: u64,
     /// The beginning of the prompt.
@@ -46,6 +51,13 @@ pub struct Turn {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     turns: Vec<Turn>,
+}
+
+impl Turn {
+    /// Does the agent call it so?
+    pub fn is_called(&self, name: &str) -> bool {
+        self.turn == name || self.also.iter().any(|other| other == name)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,6 +137,7 @@ impl Marks {
             told: before.as_ref().and_then(|turn| turn.told),
             agent: agent.map(cut_name).or_else(|| before.and_then(|turn| turn.agent)),
             turn: name.map_or_else(|| count.to_string(), cut_name),
+            also: Vec::new(),
             count,
             prompt: prompt.map(cut_prompt),
             started: now,
@@ -141,6 +154,19 @@ impl Marks {
         let session = cut_name(session);
         let turn = self.turns.iter_mut().find(|turn| turn.session == session);
         turn.map(|turn| turn.told = Some(moves)).is_some()
+    }
+
+    /// The agent goes on with the turn of a session by itself, and may call it otherwise now.
+    pub fn resume(&mut self, session: &str, name: Option<&str>) -> Option<Turn> {
+        let session = cut_name(session);
+        let turn = self.turns.iter_mut().find(|turn| turn.session == session)?;
+        turn.over = false;
+        if let Some(name) = name.map(cut_name).filter(|name| !turn.is_called(name)) {
+            turn.also.push(name);
+            let surplus = turn.also.len().saturating_sub(MAX_OTHER_NAMES);
+            turn.also.drain(..surplus);
+        }
+        Some(turn.clone())
     }
 
     /// The turn of a session is over.
@@ -173,6 +199,24 @@ mod tests {
         let turn = third.of_session("s").unwrap();
         assert_eq!((turn.agent.as_deref(), turn.over), (Some("claude"), true));
         assert_eq!(third.of_session("t").unwrap().turn, "t-9");
+    }
+
+    #[test]
+    fn a_turn_that_goes_on_keeps_its_name() {
+        let mut marks = Marks::default();
+        assert_eq!(marks.resume("s", Some("p-2")), None);
+        marks.begin("s", None, Some("p-1"), Some("do it"), 5);
+        marks.end("s").unwrap();
+        let turn = marks.resume("s", Some("p-2")).unwrap();
+        assert_eq!((&*turn.turn, turn.prompt.as_deref(), turn.over), ("p-1", Some("do it"), false));
+        assert!(turn.is_called("p-1") && turn.is_called("p-2") && !turn.is_called("p-3"));
+        for number in 0..50 {
+            marks.resume("s", Some(&number.to_string()));
+        }
+        let turn = marks.resume("s", Some("p-1")).unwrap();
+        assert_eq!(turn.also.len(), MAX_OTHER_NAMES);
+        assert!(turn.is_called("49") && !turn.is_called("0"));
+        assert!(!marks.begin("s", None, Some("p-9"), None, 6).is_called("49"));
     }
 
     #[test]

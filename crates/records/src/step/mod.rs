@@ -44,6 +44,8 @@ pub enum StepKind {
     Undo,
     /// Herma did again what was undone.
     Redo,
+    /// Herma brought in what was changed in a copy.
+    Promote,
 }
 
 impl StepKind {
@@ -55,12 +57,13 @@ impl StepKind {
             Self::Restore => "restore",
             Self::Undo => "undo",
             Self::Redo => "redo",
+            Self::Promote => "promote",
         }
     }
 
     /// Is it one of Herma's own moves between states, rather than work?
     pub const fn is_move(self) -> bool {
-        matches!(self, Self::Restore | Self::Undo | Self::Redo)
+        matches!(self, Self::Restore | Self::Undo | Self::Redo | Self::Promote)
     }
 }
 
@@ -265,7 +268,7 @@ impl Undid {
             ids.iter().map(StepId::to_string).collect::<Vec<_>>().join(", ")
         };
         match (self.how, of(&self.steps), of(&[&*self.left, &*self.part].concat())) {
-            (UndoneAs::Restore, ..) => None,
+            (UndoneAs::Restore | UndoneAs::Promote, ..) => None,
             (UndoneAs::Redo, whole, _) if !whole.is_empty() => {
                 Some(format!("redid what {whole} undid"))
             }
@@ -292,6 +295,8 @@ pub enum UndoneAs {
     Redo,
     /// A restore that keeps what others did.
     Restore,
+    /// Not at all: what was changed in a copy comes in.
+    Promote,
 }
 
 /// What part a restore brought back, as a step's record has it.
@@ -379,6 +384,11 @@ impl Step {
     pub fn is_abandoned(&self) -> bool {
         let goes_on = self.is_open() || self.is_in_background();
         goes_on && self.process().is_some_and(|owner| !owner.owner_lives())
+    }
+
+    /// Is it under way, and the process that is to end it there?
+    pub fn has_live_owner(&self) -> bool {
+        self.is_open() && self.process().is_some_and(|owner| owner.owner_lives())
     }
 
     fn process(&self) -> Option<TempName> {

@@ -165,7 +165,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::resume::value::Value;
+    use herma_yaml::Value;
 
     /// 2026-04-22T23:15:00 two hours ahead of UTC.
     fn now() -> Now {
@@ -184,7 +184,7 @@ mod tests {
 
     fn rule(updated: &str, status: &str) -> Option<Rule> {
         let text = format!("status: {status}\nupdated: {updated}\n");
-        let Ok(Value::Map(map)) = crate::resume::yaml::read(&text) else {
+        let Ok(Value::Map(map)) = herma_yaml::read(&text) else {
             panic!("{text}");
         };
         rule_for(&Record::new(map), &now(), DEFAULT_DAYS)

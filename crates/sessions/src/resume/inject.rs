@@ -6,7 +6,7 @@
 
 use super::record::Record;
 use super::store::{Problem, ResumeStore, SessionId};
-use super::value::{Map, Value};
+use herma_yaml::{Map, Value};
 
 /// How many sessions back a record is looked for.
 pub const MAX_HOPS: usize = 5;
@@ -220,7 +220,7 @@ fn is_invisible(c: char) -> bool {
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
-    use crate::resume::yaml;
+    use herma_yaml as yaml;
 
     fn record(text: &str) -> Record {
         match yaml::read(text) {

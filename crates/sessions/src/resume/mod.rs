@@ -5,7 +5,7 @@
 //! place: each reads what the other wrote.
 //!
 //! * [`record`]: one record; what nobody here knows stays in it
-//! * [`yaml`], [`value`]: the language it is written in
+//! * [`yaml`]: the language it is written in
 //! * [`store`]: the directory: read, replace, remove, all or nothing
 //! * [`update`]: what a new record holds, and how one goes on
 //! * [`moment`]: the times in records, however they are written
@@ -18,11 +18,10 @@ pub mod moment;
 pub mod record;
 pub mod store;
 pub mod update;
-pub mod value;
-pub mod yaml;
 
+pub use herma_yaml as yaml;
+pub use herma_yaml::{Map, Value};
 pub use moment::Now;
 pub use record::Record;
 pub use store::{ResumeError, ResumeStore, SessionId};
 pub use update::Update;
-pub use value::{Map, Value};

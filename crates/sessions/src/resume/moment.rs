@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 
-use super::value::Value;
-use super::yaml::numbers;
+use herma_yaml::Value;
+use herma_yaml::numbers;
 
 /// Numbers from here on count milliseconds: as seconds they would lie beyond the year 5000.
 const MILLISECONDS_FROM: f64 = 1e11;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::moment;
-use super::value::{Map, Value};
+use herma_yaml::{Map, Value};
 
 /// The known keys, in the order in which they are written.
 const KEYS: [&str; 11] = [

@@ -18,8 +18,8 @@ use herma_fs::{Dir, Errno, FileKind, IfThere, lock, trust};
 
 use super::moment::Now;
 use super::record::Record;
-use super::value::Value;
-use super::yaml;
+use herma_yaml as yaml;
+use herma_yaml::Value;
 
 /// Larger files are no records.
 const MAX_RECORD_BYTES: u64 = 4 << 20;

@@ -3,7 +3,7 @@
 use super::moment::Now;
 use super::record::{COMPLETED, IN_PROGRESS, Record};
 use super::store::SessionId;
-use super::value::{Map, Value};
+use herma_yaml::{Map, Value};
 
 /// How far a task can be.
 pub const STATUSES: [&str; 4] = [IN_PROGRESS, COMPLETED, "blocked", "cancelled"];
@@ -230,7 +230,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::resume::yaml;
+    use herma_yaml as yaml;
 
     fn now(seconds: i64) -> Now {
         Now { time: Timestamp::from_second(seconds).unwrap(), zone: TimeZone::UTC }

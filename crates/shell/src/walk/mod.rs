@@ -538,7 +538,7 @@ fn is_no_word(token: &str) -> bool {
 }
 
 /// May this text be given to the parser? Quotes are not regarded: what is in them may be parsed, too.
-fn is_parsable(text: &str) -> bool {
+pub(crate) fn is_parsable(text: &str) -> bool {
     #[rustfmt::skip]
     const NESTING_WORDS: [&str; 12] = [
         "if", "elif", "while", "until", "for", "case", "select", "function", "coproc", "time", "do", "then",

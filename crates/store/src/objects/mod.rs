@@ -224,6 +224,12 @@ impl Objects {
         }
     }
 
+    /// Names packs there were a while ago, the newest first. What is in them is read without listing the packs, of which
+    /// there may be thousands; the rest is looked for as ever.
+    pub fn note_packs(&self, stems: Vec<String>) {
+        self.packs.note(stems);
+    }
+
     /// The packs by their files, as last listed.
     pub fn signed_packs(&self) -> Result<Vec<SignedPack>, ObjectError> {
         Ok(self.packs.list()?.signed())

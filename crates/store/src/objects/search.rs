@@ -43,6 +43,11 @@ impl Objects {
         id: &ObjectId,
         mut take: impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
     ) -> Result<T, ObjectError> {
+        if let Some(noted) = self.packs.noted()
+            && let Some(found) = self.try_packs(noted, id, &mut take, &mut Failures::default())
+        {
+            return Ok(found);
+        }
         let mut list = self.packs.list()?;
         let mut failures = Failures::default();
         for round in 0..=RELISTINGS {
@@ -70,10 +75,30 @@ impl Objects {
         take: &mut impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
         failures: &mut Failures,
     ) -> Option<T> {
+        if let Some(found) = self.try_packs(list, id, take, failures) {
+            return Some(found);
+        }
+        let taken = match self.loose.open(id) {
+            Ok(None) => return None,
+            Ok(Some(object)) => take(Copy::Loose(object), list),
+            Err(e) => Err(e),
+        };
+        taken.map_err(|e| failures.note(e)).ok()
+    }
+
+    fn try_packs<T>(
+        &self,
+        list: &PackList,
+        id: &ObjectId,
+        take: &mut impl FnMut(Copy<'_>, &PackList) -> Result<T, CopyError>,
+        failures: &mut Failures,
+    ) -> Option<T> {
         for at in outwards(self.last_hit.load(Ordering::Relaxed), list.len()) {
             let pack = match list.open(at) {
                 Ok(Some(pack)) => pack,
                 Ok(None) => continue,
+                // Who noted packs of which one is gone by now tells nothing.
+                Err(_) if list.is_noted() => return None,
                 Err(e) => {
                     failures.note(e);
                     continue;
@@ -92,12 +117,7 @@ impl Objects {
                 Err(e) => failures.note(e),
             }
         }
-        let taken = match self.loose.open(id) {
-            Ok(None) => return None,
-            Ok(Some(object)) => take(Copy::Loose(object), list),
-            Err(e) => Err(e),
-        };
-        taken.map_err(|e| failures.note(e)).ok()
+        None
     }
 
     pub(super) fn read_copy(

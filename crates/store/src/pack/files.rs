@@ -45,7 +45,7 @@ pub struct Listed {
 pub struct PackFiles {
     above: Arc<Dir>,
     name: CString,
-    /// The directory itself, as of the last listing.
+    /// The directory itself, as of the last listing, or of the first file if none was needed.
     listed: Mutex<Option<Arc<Dir>>>,
     /// The open files, the one used last at the end.
     open: Mutex<Vec<(CString, Arc<OpenFile>)>>,
@@ -85,10 +85,14 @@ impl PackFiles {
     }
 
     fn open_anew(&self, name: &CStr) -> Result<Arc<OpenFile>, CopyError> {
-        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let dir = match listed {
-            Some(dir) => dir,
-            None => Arc::new(self.above.open_dir(self.name.as_c_str())?),
+        let dir = {
+            let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*listed {
+                Some(dir) => Arc::clone(dir),
+                None => {
+                    Arc::clone(listed.insert(Arc::new(self.above.open_dir(self.name.as_c_str())?)))
+                }
+            }
         };
         OpenFile::open(&dir, name).map(Arc::new)
     }

@@ -23,6 +23,9 @@ use crate::pack::sign::SignedPack;
 /// How often the directory is listed again because packs vanish while they are being opened.
 const ATTEMPTS: usize = 4;
 
+/// The number of no listing.
+const NOTED: u64 = 0;
+
 /// A pack whose index cannot be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadablePack {
@@ -55,6 +58,11 @@ impl PackList {
     /// How many packs there are, those that cannot be used among them.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Did somebody note them, who may be wrong by now?
+    pub(crate) fn is_noted(&self) -> bool {
+        self.number == NOTED
     }
 
     /// The pack at a place of the list; `None` if its index cannot be used. An error if it is gone by now, or if this process
@@ -112,6 +120,8 @@ impl PackList {
 pub(crate) struct Packs {
     files: Arc<PackFiles>,
     current: RwLock<Option<Arc<PackList>>>,
+    /// Packs that somebody noted, to be searched before the directory is listed.
+    noted: OnceLock<PackList>,
     /// Held while listing, so that threads in need of a new list do not all make one at once.
     listing: Mutex<()>,
     /// How many listings were begun.
@@ -124,10 +134,30 @@ impl Packs {
         Self {
             files: Arc::new(files),
             current: RwLock::default(),
+            noted: OnceLock::new(),
             listing: Mutex::default(),
             listings: AtomicU64::new(0),
             next_serial: Arc::new(AtomicU64::new(0)),
         }
+    }
+
+    /// Notes packs to be searched first, the newest first. Until the directory is listed, what is found in them is found without
+    /// that; what is not, or whose pack went meanwhile, says nothing.
+    pub(crate) fn note(&self, stems: Vec<String>) {
+        let is_name = |stem: &String| stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let stems = stems.into_iter().filter(is_name);
+        let slots = stems.map(|stem| Slot { stem, sizes: None, opened: OnceLock::new() }).collect();
+        let _ = self.noted.set(PackList {
+            slots,
+            files: Arc::clone(&self.files),
+            next_serial: Arc::clone(&self.next_serial),
+            number: NOTED,
+        });
+    }
+
+    /// The packs that were noted, as long as nobody needed a list of all.
+    pub(crate) fn noted(&self) -> Option<&PackList> {
+        self.noted.get().filter(|_| self.known().is_none())
     }
 
     fn known(&self) -> Option<Arc<PackList>> {
@@ -260,6 +290,22 @@ mod tests {
         assert_eq!((again.len(), again.opened().len()), (3, 1));
         assert!(Arc::ptr_eq(again.opened()[first.stem()], &first));
         assert_eq!(packs.open_all().unwrap().packs().count(), 3);
+    }
+
+    #[test]
+    fn noted_packs_are_searched_until_all_are_listed() {
+        let fresh = Fresh::new();
+        save(&fresh, b"one");
+        let packs = packs(&fresh);
+        assert!(packs.noted().is_none());
+        let stem = packs.files.list().unwrap().remove(0).stem;
+        packs.note(vec!["../../pack-x".to_owned(), stem.clone(), "pack-gone".to_owned()]);
+        let noted = packs.noted().unwrap();
+        assert!(noted.is_noted() && noted.len() == 2);
+        assert_eq!(noted.open(0).unwrap().unwrap().stem(), stem);
+        assert!(noted.open(1).unwrap_err().is_vanished());
+        assert!(!packs.list().unwrap().is_noted());
+        assert!(packs.noted().is_none());
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
 
 use herma_fs::Dir;
 use herma_fs::publish::{Durability, write_file};
@@ -21,6 +23,8 @@ pub(crate) const FILE: &str = "packs";
 /// More packs than fit are not noted.
 const MAX_FILE: u64 = 64 << 20;
 const FIRST_LINE: &str = "herma packs 1";
+/// The newest packs are looked for in so much of a note: about a thousand.
+const NEWEST_BYTES: u64 = 64 << 10;
 
 /// A pack by its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +50,17 @@ impl PackSign {
     /// Reads a note; `None` if there is none that can be believed.
     pub fn read(state: &Dir) -> Option<Self> {
         Self::parse(&state.read_opt(FILE, MAX_FILE).ok().flatten()?)
+    }
+
+    /// The names of the packs that stand first in the note, which are the newest. Nothing is checked: they are a place to look.
+    pub fn newest(state: &Dir) -> Vec<String> {
+        let mut bytes = Vec::new();
+        let read = |file: File| file.take(NEWEST_BYTES).read_to_end(&mut bytes);
+        let _ = state.open_file(FILE).map(read);
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..whole]);
+        let stem = |line: &str| Some(line.split(' ').nth(2)?.to_owned());
+        text.lines().skip(1).filter_map(stem).collect()
     }
 
     /// Writes the note.
@@ -167,6 +182,22 @@ mod tests {
                 assert_eq!(PackSign::parse(&text[..at]), None, "cut at {at}");
             }
         }
+    }
+
+    #[test]
+    fn the_newest_are_read_from_the_beginning_of_a_note_of_any_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = Dir::open(dir.path()).unwrap();
+        assert!(PackSign::newest(&state).is_empty());
+        let write = |sign: &PackSign| sign.write(&state, &state, Durability::Cache).unwrap();
+        write(&sign());
+        assert_eq!(PackSign::newest(&state), ["pack-a", "pack-b"]);
+        let name = |number: usize| format!("pack-{number:040}");
+        let packs = (0..5000).map(|number| pack(&name(number), (1, 1))).collect();
+        write(&PackSign { packs, ..sign() });
+        let newest = PackSign::newest(&state);
+        assert!((1000..2000).contains(&newest.len()));
+        assert!(newest.iter().enumerate().all(|(at, stem)| *stem == name(at)));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The refs of Herma: how each is named.
 //!
 //! `refs/herma/<project>/<number>` names a checkpoint, `<number>.extra` beside it what its receipt and modes are kept by;
-//! `refs/hermes/<project>` is the newest for Hermes and `git log`. People's names and pins have refs of their own.
+//! `refs/hermes/<project>` is the newest for Hermes and `git log`. People's names and pins have refs of their own; a mark beside the
+//! pins says that a check passed there.
 
 use std::collections::HashSet;
 
@@ -60,6 +61,14 @@ pub fn name_of(leaf: &str) -> String {
 /// The ref of a pin.
 pub fn pin_ref(project: &ProjectId, number: u64) -> String {
     format!("refs/herma-pins/{project}/{number:08}")
+}
+
+/// How the refs of green marks end, beside pins.
+pub const GREEN: &str = ".green";
+
+/// The ref that says that a check passed in the state of a checkpoint.
+pub fn green_ref(project: &ProjectId, number: u64) -> String {
+    format!("{}{GREEN}", pin_ref(project, number))
 }
 
 /// The last component of a ref below a prefix, if it is directly below.

@@ -59,6 +59,9 @@ pub fn run(
     let Some(dialog) = talk.dialog(&prompt_of(1))? else {
         return Ok(None);
     };
+    if reply == Reply::Stop && dialog.stop.is_none() {
+        return Ok(None);
+    }
     stage.install_herma()?;
     let mut terminal = Terminal::start_on_screen(dialog.command);
     shows(&mut terminal, dialog.question)?;
@@ -89,7 +92,7 @@ pub fn run(
         Reply::Stop => {
             terminal.press(dialog.allow);
             eventually(is_there);
-            terminal.press(dialog.refuse);
+            terminal.press(dialog.stop.unwrap_or_default());
             shows(&mut terminal, dialog.refused)?;
             stage.sandbox.wait_for_herma();
             after.expect("after the answer", &ran);
@@ -98,7 +101,6 @@ pub fn run(
         }
         Reply::Allow => {
             terminal.press(dialog.allow);
-            shows(&mut terminal, "done.")?;
             let home = stage.sandbox.home();
             eventually(|| Heard::read(&home).has("turn-end"));
             stage.sandbox.wait_for_herma();

@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::Result;
 use crate::e2e::check::{array, text};
 use crate::e2e::drivers::Driver;
+use crate::e2e::heard::Heard;
 use crate::e2e::project::put;
-use crate::e2e::script::Action;
+use crate::e2e::script::{Action, prompt_of};
 use crate::e2e::stage::{Scene, Setting, Stage};
 
 const CREATE: Action = Action::Create { path: "new.txt", text: "created\n" };
@@ -79,6 +80,31 @@ pub fn background(setting: &Setting, driver: &'static dyn Driver) -> Result<Opti
         .any(|step| text(step, "command").contains("sleep 3") && step["background"] == true);
     after.expect_that(is_marked, || "no step is in the background".to_owned());
     after.undo_step_and_prompt("new.txt", &late, &late)?;
+    Ok(Some(after.problems))
+}
+
+/// A command in the background ends after its prompt, and the agent goes on by itself: that belongs to the prompt.
+pub fn notified(setting: &Setting, driver: &'static dyn Driver) -> Result<Option<Vec<String>>> {
+    // Only Claude Code was seen to do so.
+    if driver.word() != "claude" {
+        return Ok(None);
+    }
+    let stage = Stage::set_up(setting, driver, "notified")?;
+    let action = Action::Background { command: "sleep 8".to_owned() };
+    let late = Action::Create { path: "late.txt", text: "late\n" };
+    let scene = vec![vec![CREATE], vec![action]];
+    let mut talk = stage.converse_and_notify(&scene, "<status>completed", &late)?;
+    stage.install_herma()?;
+    talk.say(&prompt_of(1))?;
+    let mut after = Aftermath::of(&stage);
+    let mut created = stage.start.clone();
+    put(&mut created, "new.txt", "created\n");
+    let mut done = created.clone();
+    put(&mut done, "late.txt", "late\n");
+    after.expect("after the agent", &done);
+    let resumed = Heard::read(&stage.sandbox.home()).has("turn-resumed");
+    after.expect_that(resumed, || "the agent was not heard to go on by itself".to_owned());
+    after.undo_step_and_prompt("late.txt", &created, &stage.start)?;
     Ok(Some(after.problems))
 }
 

@@ -58,7 +58,8 @@ impl Driver for Claude {
         let mut command = claude(sandbox, model);
         command.args([prompt, "--allowedTools", "Write,Edit,Read"]);
         let (allow, refuse, refused) = ("1", "\u{1b}", "Interrupted");
-        Ok(Some(Dialog { command, question: "proceed?", allow, refuse, refused }))
+        let stop = Some(refuse);
+        Ok(Some(Dialog { command, question: "proceed?", allow, refuse, refused, stop }))
     }
 
     fn go_on(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Option<Command> {

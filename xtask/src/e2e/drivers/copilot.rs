@@ -24,9 +24,26 @@ impl Driver for Copilot {
         command
     }
 
+    fn dialog(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Result<Option<Dialog>> {
+        let workspace = sandbox.workspace().to_string_lossy().into_owned();
+        sandbox.write_json(".copilot/config.json", &json!({"trustedFolders": [workspace]}))?;
+        let mut command = sandbox.agent(&agents::COPILOT);
+        with_model(&mut command, model);
+        command.args(["-i", prompt, "--allow-tool", "write"]);
+        let (allow, refuse, refused) = ("1", "\u{1b}", "cancelled");
+        let question = "run this command?";
+        Ok(Some(Dialog { command, question, allow, refuse, refused, stop: None }))
+    }
+
     fn go_on(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Option<Command> {
         let mut command = copilot(sandbox, model);
         command.args(["-p", prompt, "--allow-all", "--continue"]);
+        Some(command)
+    }
+
+    fn resume(&self, sandbox: &Sandbox, model: &str, session: &str) -> Option<Command> {
+        let mut command = copilot(sandbox, model);
+        command.args(["-p", "go on", "--allow-all", &format!("--resume={session}")]);
         Some(command)
     }
 
@@ -54,8 +71,13 @@ impl Driver for Copilot {
 
 fn copilot(sandbox: &Sandbox, model: &str) -> Command {
     let mut command = sandbox.agent(&agents::COPILOT);
+    command.args(["--output-format", "json"]);
+    with_model(&mut command, model);
     command
-        .args(["--output-format", "json"])
+}
+
+fn with_model(command: &mut Command, model: &str) {
+    command
         .env("COPILOT_OFFLINE", "true")
         .env("COPILOT_AUTO_UPDATE", "false")
         .env("COPILOT_PROVIDER_BASE_URL", format!("{model}/v1"))
@@ -63,5 +85,4 @@ fn copilot(sandbox: &Sandbox, model: &str) -> Command {
         .env("COPILOT_MODEL", "fake-model")
         .env("COPILOT_PROVIDER_MAX_PROMPT_TOKENS", "100000")
         .env("COPILOT_PROVIDER_MAX_OUTPUT_TOKENS", "8000");
-    command
 }

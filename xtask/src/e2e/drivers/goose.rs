@@ -33,14 +33,21 @@ impl Driver for Goose {
     }
 
     fn command(&self, sandbox: &Sandbox, model: &str, prompt: &str) -> Command {
-        let mut command = sandbox.agent(&agents::GOOSE);
+        let mut command = goose(sandbox, model);
+        command.args(["run", "-t", prompt]);
         command
-            .args(["run", "-t", prompt])
-            .env("OPENAI_HOST", model)
-            .env("OPENAI_API_KEY", "fake-key-0000")
-            .env("GOOSE_DISABLE_KEYRING", "1")
-            .env("GOOSE_TELEMETRY_OFF", "1");
-        command
+    }
+
+    fn for_editor(&self, sandbox: &Sandbox, model: &str) -> Option<Command> {
+        let mut command = goose(sandbox, model);
+        command.arg("acp");
+        Some(command)
+    }
+
+    fn resume(&self, sandbox: &Sandbox, model: &str, session: &str) -> Option<Command> {
+        let mut command = goose(sandbox, model);
+        command.args(["run", "--resume", "--session-id", session, "-t", "go on"]);
+        Some(command)
     }
 
     fn call(&self, action: &Action, workspace: &Path) -> Option<Call> {
@@ -58,4 +65,14 @@ impl Driver for Goose {
             Action::Shell { command } => Some(Call::tool("shell", json!({"command": command}))),
         }
     }
+}
+
+fn goose(sandbox: &Sandbox, model: &str) -> Command {
+    let mut command = sandbox.agent(&agents::GOOSE);
+    command
+        .env("OPENAI_HOST", model)
+        .env("OPENAI_API_KEY", "fake-key-0000")
+        .env("GOOSE_DISABLE_KEYRING", "1")
+        .env("GOOSE_TELEMETRY_OFF", "1");
+    command
 }

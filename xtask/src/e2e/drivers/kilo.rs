@@ -36,6 +36,12 @@ impl Driver for Kilo {
         Some(command)
     }
 
+    fn go_on_with_command(&self, sandbox: &Sandbox, model: &str, command: &str) -> Option<Command> {
+        let mut started = self.go_on(sandbox, model, "")?;
+        started.args(["--command", command]);
+        Some(started)
+    }
+
     fn resume(&self, sandbox: &Sandbox, model: &str, session: &str) -> Option<Command> {
         let mut command = self.command(sandbox, model, "go on");
         command.args(["--session", session]);

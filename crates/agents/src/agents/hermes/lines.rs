@@ -169,8 +169,10 @@ impl Lines {
                 continue;
             }
             let item = self.lines[at..end].concat();
-            let items: Result<Vec<Data>, _> = serde_saphyr::from_str(&item);
-            if items.is_ok_and(|items| matches!(&items[..], [only] if is_ours(only))) {
+            let items =
+                herma_yaml::read(&item).ok().and_then(|item| serde_json::to_value(item).ok());
+            let items = items.as_ref().and_then(Data::as_array);
+            if items.is_some_and(|items| matches!(&items[..], [only] if is_ours(only))) {
                 self.lines.drain(at..end);
                 taken += end - at;
             }

@@ -18,7 +18,7 @@ use self::config::{Config, HOOKS};
 use crate::agents::definition::{
     Agent, Definition, EventKind, Files, Places, Question, Rules, Scope, Target, ToolClass, Verdict,
 };
-use crate::payload::fields::{id, object, prompt, value};
+use crate::payload::fields::{ENDED, Field, RESULT, id, object, prompt, value};
 
 pub(super) static AGENT: Definition = Definition {
     rules: RULES,
@@ -64,17 +64,17 @@ const RULES: Rules = Rules {
         (ToolClass::Shell, "terminal execute_code process"),
         (ToolClass::Agent, "delegate_task"),
     ],
-    fields: &[object(
-        "extra",
-        "extra",
-        &[
-            id("turn_id tool_call_id parent_session_id subagent_id"),
-            prompt("user_message"),
-            value("duration_ms"),
-        ],
-    )],
+    fields: &[object("extra", "extra", &EXTRA)],
     ..Rules::COMMON
 };
+
+static EXTRA: [Field; 4] = [
+    id("turn_id tool_call_id parent_session_id subagent_id"),
+    prompt("user_message"),
+    value("duration_ms"),
+    // What came of a call, as JSON in a string.
+    object("result", RESULT, &ENDED),
+];
 
 fn file(places: &Places, name: &str) -> PathBuf {
     places.variable_or("HERMES_HOME", ".hermes").join(name)

@@ -8,11 +8,13 @@
 //! No hook is called when a tool failed or was refused; the bus then says so, which the plugin passes on as the end of
 //! the call.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use crate::agents::definition::{
-    ARGUMENTS, Agent, Definition, EVENT, EventKind, Field, FoundCommand, HookCommand, OwnFile,
-    Program, Rules, TOP, Target, ToolClass,
+    ARGUMENTS, Agent, CommandFiles, CommandForm, Definition, EVENT, EventKind, Field, FoundCommand,
+    HookCommand, OwnFile, Places, Program, Rules, TOP, Target, ToolClass,
 };
 use crate::agents::plugin::{command_of, script};
 use crate::payload::fields::{id, object, path, prompt};
@@ -25,6 +27,7 @@ pub(super) static AGENT: Definition = Definition {
         Reply::Context(text) => json!({"context": text}),
         Reply::Stop(text) => json!({"stop": text}),
     }),
+    commands: Some(commands(|places| (AGENT.sign)(places).join("commands"))),
     sign: |places| places.config().join("opencode"),
     targets: |places, scope| {
         let of_user = (AGENT.sign)(places).join("plugins/herma.js");
@@ -95,6 +98,11 @@ static OUTPUT: [Field; 3] = [
     object("message", "output.message", &[id("id")]),
     object("parts", "output.parts", &[prompt("text")]),
 ];
+
+/// The commands, of OpenCode or of a fork: `/undo`, `/redo` and `/timeline` it has itself.
+pub(super) const fn commands(directory: fn(&Places) -> PathBuf) -> CommandFiles {
+    CommandFiles { directory, form: CommandForm::Markdown, has_own: true, is_own: false }
+}
 
 /// The plugin, of OpenCode or of a fork.
 pub(super) const fn plugin(

@@ -4,6 +4,10 @@
 //! the tool's failure, so the plugin keeps a limit itself and throws nothing. Its payloads say whose they are, since
 //! forks of an agent send the same.
 
+mod package;
+
+pub use package::packages;
+
 use super::definition::{Agent, FoundCommand, HookCommand};
 use crate::install::json::{Json, Layout};
 

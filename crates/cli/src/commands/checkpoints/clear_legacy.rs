@@ -6,8 +6,9 @@ use clap::Args;
 use herma_core::{ClearedLegacy, LegacyArchive, PreV2Project};
 use herma_view::json::{PathJson, list, object};
 use herma_view::listing::counted;
+use herma_view::store::place;
 
-use super::{place, shown_first};
+use super::shown_first;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::terminal::{shown, size};
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use herma_core::ProjectId;
 use herma_store::path::escape;
 use herma_view::listing::in_words;
+use herma_view::store::place;
 
-use super::place;
 use crate::command_env::CommandEnv;
 
 /// Says that no room was freed, and what to do about it. Checkpoints that were dropped stay dropped.

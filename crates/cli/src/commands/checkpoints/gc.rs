@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::Args;
 use herma_store::gc::Thoroughness;
 use herma_view::json::lazy_object;
+use herma_view::store::write_trash;
 
 use super::damage::warn_of_damage;
 use super::require_store;
@@ -48,7 +49,7 @@ pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome> {
         let (before, after) = (size(cleaned.bytes_before), size(cleaned.bytes_after));
         writeln!(out, "Store size:      {before} → {after}")?;
         writeln!(out, "Bytes reclaimed: {}", size(cleaned.bytes_freed()))?;
-        tell_of_trash(out, cleaned.trash_bytes)
+        write_trash(out, cleaned.trash_bytes)
     })?;
     if !collected.damaged.is_empty() {
         warn_of_damage(env, &collected.damaged);
@@ -63,16 +64,4 @@ pub(super) fn cmd_gc(env: &CommandEnv, args: &GcArgs) -> Result<Outcome> {
         env.ui.warning("there was not enough room on the disk to merge everything");
     }
     Ok(if collected.postponed || collected.unfinished { Outcome::LeftOut } else { Outcome::Done })
-}
-
-/// What is out of use and not yet free.
-pub(super) fn tell_of_trash(out: &mut impl Write, bytes: u64) -> std::io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    let bytes = size(bytes);
-    writeln!(
-        out,
-        "In the trash:    {bytes} for at least an hour; to delete it now: herma checkpoints gc --empty-trash"
-    )
 }

@@ -7,8 +7,8 @@ use herma_core::{ImportOptions, Imported};
 use herma_store::path::escape;
 use herma_view::json::{PathJson, Serialize, list, object};
 use herma_view::listing::counted;
+use herma_view::store::place;
 
-use super::place;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::terminal::shown;
 

@@ -5,19 +5,15 @@ mod clear_legacy;
 pub(crate) mod damage;
 mod gc;
 mod import_legacy;
-mod limits;
-mod preview;
 mod prune;
-mod prune_report;
 mod repair;
 mod status;
 mod verify;
 
 use clap::{Args, Subcommand};
-use herma_core::{Error, ProjectId};
+use herma_core::Error;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
-use crate::terminal::shown;
 
 /// Look after the store: what it holds, what it costs, cleaning and checking
 ///
@@ -86,13 +82,5 @@ fn shown_first(written: Result<()>, needs_no_answer: bool) -> Result<()> {
             Err(error.with_state("Nothing was removed."))
         }
         _ => Ok(()),
-    }
-}
-
-/// A project as people know it: by its directory if that is known.
-pub(crate) fn place(workdir: Option<&std::path::Path>, id: &ProjectId) -> String {
-    match workdir {
-        Some(workdir) => shown(workdir),
-        None => format!("project {id}"),
     }
 }

@@ -6,9 +6,10 @@ use clap::Args;
 use herma_core::cleanup::{CleanRequest, Limits, Note, Orphans, Rule};
 use herma_core::types::settings::Keeping;
 use herma_view::listing::counted;
+use herma_view::store::cleaning::Preview;
+use herma_view::store::prune::PruneReport;
 
-use super::preview::Preview;
-use super::prune_report::PruneReport;
+use super::damage::warn_of_damage;
 use super::shown_first;
 use crate::command_env::{CommandEnv, Outcome, Result, WithState};
 use crate::terminal::{escape, time};
@@ -81,7 +82,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome> {
     if args.dry_run {
         prune.write_preview(&preview)?;
         prune.say_what_will_be_asked(&preview);
-        return PruneReport::of_preview(&preview, prune.keeping).tell(env);
+        return tell(env, &PruneReport::of_preview(&preview, prune.keeping));
     }
     if prune.is_clock_confirmed(&preview)? {
         prune.clock_is_right = true;
@@ -90,7 +91,7 @@ pub(super) fn cmd_prune(env: &CommandEnv, args: &PruneArgs) -> Result<Outcome> {
     shown_first(prune.write_preview(&preview), args.force)?;
     let (preview, kept) = prune.settle_orphans(preview)?;
     let report = prune.clean(&preview, kept)?;
-    report.tell(env)
+    tell(env, &report)
 }
 
 impl Prune<'_> {
@@ -235,4 +236,25 @@ impl Prune<'_> {
         }
         Ok(report)
     }
+}
+
+/// Tells people or programs.
+fn tell(env: &CommandEnv, report: &PruneReport<'_>) -> Result<Outcome> {
+    let damaged = &report.cleaned.collected.damaged;
+    if env.ui.json {
+        env.ui.write_json(&report.to_json())?;
+    } else {
+        let mut out = env.ui.data();
+        report.write(&mut out)?;
+        out.finish()?;
+        for problem in report.problems() {
+            env.ui.warning(escape(problem.as_bytes()));
+        }
+        warn_of_damage(env, damaged);
+    }
+    Ok(match (damaged.is_empty(), report.is_partial()) {
+        (false, _) => Outcome::Damaged,
+        (true, true) => Outcome::LeftOut,
+        (true, false) => Outcome::Done,
+    })
 }

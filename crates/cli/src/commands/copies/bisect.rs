@@ -42,7 +42,7 @@ const INTERRUPTED: u8 = 130;
 /// Shows the change with its agent, prompt and patch. The present stays as it is.
 #[derive(Args, Debug)]
 pub(crate) struct BisectArgs {
-    /// A checkpoint at which it worked [default: the oldest]
+    /// A checkpoint at which it worked [default: the newest in which one of your `checks` passed, or the oldest]
     #[arg(long, value_name = "CHECKPOINT")]
     good: Option<String>,
     /// A checkpoint at which it no longer works [default: the newest]
@@ -117,7 +117,10 @@ fn states(env: &CommandEnv, project: &Project, args: &BisectArgs) -> Result<Vec<
     let good = args.good.as_ref().map(|text| env.find(project, text)).transpose()?;
     let mut all = project.timeline()?;
     all.reverse();
-    let first = good.as_ref().map_or(i64::MIN, |good| good.place);
+    let state = |one: &Checkpoint| (one.tree, one.modes);
+    let is_before = |one: &&Checkpoint| one.place < bad.place && state(one) != state(&bad);
+    let green = all.iter().rev().filter(is_before).find(|one| one.green);
+    let first = good.as_ref().or(green).map_or(i64::MIN, |good| good.place);
     all.retain(|one| (first..=bad.place).contains(&one.place));
     all.dedup_by(|one, before| (one.tree, one.modes) == (before.tree, before.modes));
     if all.len() < 2 {

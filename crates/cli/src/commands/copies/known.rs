@@ -59,6 +59,8 @@ fn copy_json(copy: &KnownCopy) -> impl Serialize + use<> {
         seconds: record.made,
         chosen: record.is_chosen,
         state: copy.state.word(),
+        #[serde(rename = "try")]
+        attempt: record.attempt.map(|attempt| attempt.index),
     }
 }
 
@@ -72,9 +74,18 @@ pub(crate) fn clean(env: &CommandEnv, named: &[PathBuf]) -> Result<Outcome> {
         let find = |path: &PathBuf| find(env, &copies, path);
         named.iter().map(find).collect::<Result<Vec<&CopyRecord>>>()?
     };
+    remove_all(env, chosen, !named.is_empty())
+}
+
+/// Removes these, those in which something was changed only if they are to go `anyway`.
+pub(super) fn remove_all(
+    env: &CommandEnv,
+    chosen: Vec<&CopyRecord>,
+    anyway: bool,
+) -> Result<Outcome> {
     let (mut removed, mut kept) = (Vec::new(), Vec::new());
     for record in chosen {
-        match env.engine.remove_copy(record, !named.is_empty())? {
+        match env.engine.remove_copy(record, anyway)? {
             RemovedCopy::Removed => removed.push(record.path()),
             why => kept.push((record.path(), why)),
         }
@@ -113,14 +124,18 @@ const fn word(why: RemovedCopy) -> &'static str {
 }
 
 /// The copy that is in this directory.
-fn find<'c>(env: &CommandEnv, copies: &'c [KnownCopy], path: &Path) -> Result<&'c CopyRecord> {
+pub(super) fn find<'c>(
+    env: &CommandEnv,
+    copies: &'c [KnownCopy],
+    path: &Path,
+) -> Result<&'c CopyRecord> {
     let absolute = env.absolute(path);
     let canonical = herma_fs::dir::canonicalize(&absolute).unwrap_or(absolute);
     let found = copies.iter().find(|copy| copy.record.path() == canonical);
     found.map(|copy| &copy.record).ok_or_else(|| {
         let message = format!("{} was not opened by `herma open`", quote(&shown(path)));
         CommandError::usage(message)
-            .with_state("Nothing was removed.")
+            .with_state("Nothing was changed.")
             .with_hint("`herma open --list` lists what was.")
     })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use herma_core::copies::{CopyPlace, OpenCopy, OpenedCopy};
-use herma_core::{Checkpoint, Project};
+use herma_core::{Checkpoint, Project, RelPath};
 use herma_fs::process::foreground::Output;
 use herma_view::here;
 use herma_view::json::{PathJson, checkpoint_json, list, object};
@@ -13,15 +13,16 @@ use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::copies::in_copy::{Ran, run, shell};
-use crate::commands::copies::known;
+use crate::commands::copies::repository::Placed;
+use crate::commands::copies::{known, repository};
 use crate::render::project_json;
-use crate::terminal::{quote, shown};
+use crate::terminal::{escape, quote, shown};
 
 /// Open an old state in a directory of its own
 ///
 /// Makes a directory with the files of CHECKPOINT and prints its path. The directory is a project of its own that begins with
-/// this state; nothing of the present changes. Without DIR it is made in the user's cache, below `herma/open`. It has no `.git`,
-/// and nothing that checkpoints leave out unless `--with-ignored` names it.
+/// this state; nothing of the present changes. Without DIR it is made in the user's cache, below `herma/open`. It has no `.git` without
+/// `--git`, and nothing that checkpoints leave out unless `--with-ignored` or the setting `open_with_ignored` names it.
 #[derive(Args, Debug)]
 pub(crate) struct OpenArgs {
     /// The checkpoint
@@ -33,14 +34,17 @@ pub(crate) struct OpenArgs {
     /// Also copy this from the present, which checkpoints leave out: dependencies, say (can be repeated)
     #[arg(long, value_name = "PATH")]
     with_ignored: Vec<PathBuf>,
+    /// Also make a repository there, with the history of yours and nothing in common with it
+    #[arg(long)]
+    git: bool,
     /// Run this line of shell there, and remove the directory afterwards; exits as it does
     #[arg(long, value_name = "COMMAND")]
     run: Option<OsString>,
     /// List the directories that were opened
-    #[arg(long, conflicts_with_all = ["checkpoint", "place", "with_ignored", "run", "clean"])]
+    #[arg(long, conflicts_with_all = ["checkpoint", "place", "with_ignored", "git", "run", "clean"])]
     list: bool,
     /// Remove what was opened in the user's cache and not changed, and what was never finished; or these, whatever is in them
-    #[arg(long, value_name = "DIR", num_args = 0.., conflicts_with_all = ["checkpoint", "place", "with_ignored", "run"])]
+    #[arg(long, value_name = "DIR", num_args = 0.., conflicts_with_all = ["checkpoint", "place", "with_ignored", "git", "run"])]
     clean: Option<Vec<PathBuf>>,
 }
 
@@ -58,10 +62,19 @@ pub(crate) fn cmd_open(env: &CommandEnv, args: &OpenArgs) -> Result<Outcome> {
         Some(place) => CopyPlace::Chosen(env.absolute(place)),
         None => CopyPlace::In(default_place(env)?),
     };
+    let placed = args.git.then(|| repository::of_project(&project)).transpose()?;
     let opened = open(env, &project, target, at, &args.with_ignored)?;
+    if let Some(placed) = &placed {
+        let cloned = repository::clone_into(opened.project.root(), &project, placed);
+        if let Err(error) = cloned {
+            // Half a repository is none. What cannot be removed is on record.
+            let _ = known::remove(env, &opened.record);
+            return Err(error.with_state("Nothing was opened."));
+        }
+    }
     match &args.run {
         Some(line) => run_and_remove(env, &opened, line),
-        None => report(env, &project, &opened),
+        None => report(env, &project, (&opened, placed.as_ref())),
     }
 }
 
@@ -76,6 +89,23 @@ pub(crate) fn default_place(env: &CommandEnv) -> Result<PathBuf> {
     })
 }
 
+/// What is copied from the present: what is named, and what the settings name, as far as it is there.
+pub(crate) fn with_settings(
+    env: &CommandEnv,
+    project: &Project,
+    named: &[PathBuf],
+) -> Result<Vec<RelPath>> {
+    let mut all = env.project_paths(project, named)?;
+    for path in env.settings.open_with_ignored() {
+        let path = project.root().join(path);
+        if path.symlink_metadata().is_ok() {
+            let path = project.rel_path(&path)?;
+            all.extend(Some(path).filter(|path| !all.contains(path)));
+        }
+    }
+    Ok(all)
+}
+
 /// Makes a copy.
 pub(crate) fn open(
     env: &CommandEnv,
@@ -84,8 +114,8 @@ pub(crate) fn open(
     at: CopyPlace,
     with_ignored: &[PathBuf],
 ) -> Result<OpenedCopy> {
-    let with_ignored = env.project_paths(project, with_ignored)?;
-    let asked = OpenCopy { target, at, with_ignored };
+    let with_ignored = with_settings(env, project, with_ignored)?;
+    let asked = OpenCopy { target, at, with_ignored, attempt: None };
     let opened = env.ui.during(|progress| project.open_copy(&asked, progress));
     opened.map_err(|error| CommandError::from(error).with_state("Nothing was opened."))
 }
@@ -100,7 +130,11 @@ fn run_and_remove(env: &CommandEnv, opened: &OpenedCopy, line: &OsString) -> Res
     })
 }
 
-fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Outcome> {
+fn report(
+    env: &CommandEnv,
+    project: &Project,
+    (opened, placed): (&OpenedCopy, Option<&Placed>),
+) -> Result<Outcome> {
     let root = opened.project.root();
     if env.ui.json {
         env.ui.write_json(&object! {
@@ -109,6 +143,7 @@ fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Ou
             copy: project_json(&opened.project),
             checkpoint: checkpoint_json(&opened.checkpoint),
             of: opened.record.number,
+            head: placed.map(|placed| placed.commit.clone()),
             written: opened.written,
             shared: opened.shared,
             ignored: opened.ignored,
@@ -132,6 +167,13 @@ fn report(env: &CommandEnv, project: &Project, opened: &OpenedCopy) -> Result<Ou
         "Checkpoint {number} is open there: {}{beside}.",
         counted(opened.written, "file")
     ));
+    if let Some(Placed { commit, branch }) = placed {
+        let on = branch.as_ref().map(|branch| format!(" ({})", escape(branch.as_bytes())));
+        env.ui.status(format_args!(
+            "Its repository is at your present HEAD, {commit:.10}{}: checkpoints do not record where HEAD was.",
+            on.unwrap_or_default()
+        ));
+    }
     name_lacks(env, opened);
     env.ui.advice(format_args!("`herma open --clean {}` removes it.", quote(&shown(root))));
     Ok(outcome(opened))

@@ -2,25 +2,21 @@
 
 mod sides;
 mod steps;
-pub(crate) mod text;
 
 use herma_core::engine::NoProgress;
+use herma_view::changes::names::{write_names, write_stats};
+use herma_view::changes::{comparison_json, stats, write_patch};
 use herma_view::here;
-use herma_view::json::{PathJson, Serialize, checkpoint_json, object};
-use herma_view::patch_lines::write_patch_line;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use herma_core::{Comparison, Project, State};
-use herma_diff::stat::per_file;
-use herma_diff::{Budget, FileStat, PatchOptions, patch};
+use herma_core::{Comparison, State};
+use herma_diff::PatchOptions;
 
 use self::sides::Sides;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::project_json;
-use crate::terminal::Ui;
 
 /// Show what changed since a checkpoint, or between two
 ///
@@ -91,7 +87,9 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
         ));
     }
     if env.ui.json {
-        return write_json(env, &project, &sides, &comparison);
+        let ends = (&sides.from, sides.to.as_ref());
+        env.ui.write_json(&comparison_json(project_json(&project), ends, &comparison)?)?;
+        return Ok(Outcome::Done);
     }
     write_text(env, args, &comparison)?;
     if comparison.modes_differ {
@@ -107,66 +105,14 @@ pub(crate) fn cmd_diff(env: &CommandEnv, args: &DiffArgs) -> Result<Outcome> {
 fn write_text(env: &CommandEnv, args: &DiffArgs, comparison: &Comparison) -> Result<()> {
     let mut out = env.ui.listing();
     if args.name_only || args.name_status {
-        text::write_names(&mut out, &env.ui, &comparison.changes, args.name_status, args.null)?;
+        write_names(&mut out, &env.ui, &comparison.changes, args.name_status, args.null)?;
     } else if args.stat {
-        text::write_stats(&mut out, &env.ui, &count(comparison)?, args.null)?;
+        write_stats(&mut out, &env.ui, &stats(comparison)?, args.null)?;
     } else {
         let options =
             PatchOptions { context: args.unified, binary: args.binary, ..PatchOptions::default() };
-        write_patch(&mut out, &env.ui, comparison, &options)?;
+        let (old, new) = (comparison.old_side(), comparison.new_side());
+        write_patch(&mut out, &env.ui, &comparison.changes, [&*old, &*new], &options)?;
     }
     Ok(out.finish()?)
-}
-
-/// Prints the differences as a patch.
-pub(crate) fn write_patch(
-    out: &mut dyn Write,
-    ui: &Ui,
-    comparison: &Comparison,
-    options: &PatchOptions,
-) -> Result<()> {
-    let (old, new) = (comparison.old_side(), comparison.new_side());
-    Ok(patch::render(&comparison.changes, &*old, &*new, options, &mut |line| {
-        write_patch_line(out, ui, line)
-    })?)
-}
-
-fn count(comparison: &Comparison) -> Result<Vec<FileStat>> {
-    let (old, new) = (comparison.old_side(), comparison.new_side());
-    Ok(per_file(&comparison.changes, &*old, &*new, Budget::UNLIMITED)?)
-}
-
-fn write_json(
-    env: &CommandEnv,
-    project: &Project,
-    sides: &Sides,
-    comparison: &Comparison,
-) -> Result<Outcome> {
-    env.ui.write_json(&object! {
-        schema: "herma.diff/2",
-        project: project_json(project),
-        from: checkpoint_json(&sides.from),
-        to: sides.to.as_ref().map(checkpoint_json),
-        changes: changes_json(comparison)?,
-    })?;
-    Ok(Outcome::Done)
-}
-
-fn changes_json(comparison: &Comparison) -> Result<Vec<impl Serialize>> {
-    let counted = count(comparison)?;
-    let changes = comparison.changes.iter().zip(counted).map(|(change, stat)| {
-        object! {
-            status: text::status_letter(change).to_string(),
-            #[serde(flatten)]
-            path: PathJson::new(change.path.as_bytes()),
-            from: change.from.as_ref().map(|from| PathJson::new(from.path.as_bytes())),
-            similarity: change.from.as_ref().map(|from| from.similarity),
-            old_mode: change.old.map(|state| state.mode.six_digits()),
-            new_mode: change.new.map(|state| state.mode.six_digits()),
-            insertions: stat.insertions,
-            deletions: stat.deletions,
-            binary: stat.binary,
-        }
-    });
-    Ok(changes.collect())
 }

@@ -6,13 +6,12 @@ use clap::Args;
 use herma_core::steps::{StepChoice, StepId};
 use herma_core::{Error, Project, RelPath, SessionChanges};
 use herma_view::authors::numbers;
+use herma_view::changes::session_changes_json;
 use herma_view::here;
-use herma_view::json::{PathJson, list, object};
 use herma_view::listing::counted;
-use herma_view::steps::named_step_json;
 
 use super::sides::as_checkpoint;
-use super::{DiffArgs, changes_json, write_text};
+use super::{DiffArgs, write_text};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::commands::going_back::undo_steps::turn_choice;
 use crate::commands::steps::known::no_such_steps;
@@ -75,7 +74,7 @@ pub(super) fn diff_steps(
             error => error.into(),
         })?;
     if env.ui.json {
-        write_json(env, project, &found)?;
+        env.ui.write_json(&session_changes_json(project_json(project), &found)?)?;
     } else {
         write_text(env, args, &found.comparison)?;
         if found.comparison.modes_differ {
@@ -148,19 +147,4 @@ fn name_gaps(env: &CommandEnv, found: &SessionChanges) -> Outcome {
         ));
     }
     outcome
-}
-
-fn write_json(env: &CommandEnv, project: &Project, found: &SessionChanges) -> Result<()> {
-    let path = |path: &RelPath| PathJson::new(path.as_bytes());
-    env.ui.write_json(&object! {
-        schema: "herma.diff-steps/2",
-        project: project_json(project),
-        steps: list(found.steps.iter().map(named_step_json)),
-        changes: changes_json(&found.comparison)?,
-        unattributed: list(found.unattributed.iter().map(path)),
-        uncertain: found.uncertain.clone(),
-        forgotten: found.forgotten.clone(),
-        incomplete: list(found.incomplete.iter().map(path)),
-        left_out: list(found.left_out.iter().map(|(p, _)| path(p))),
-    })
 }

@@ -1,7 +1,7 @@
 //! Taking history elsewhere: to another machine and back, to git, into a pull request.
 
 pub(crate) mod export;
-mod formats;
+pub(crate) mod formats;
 pub(crate) mod import;
 pub(crate) mod report;
 

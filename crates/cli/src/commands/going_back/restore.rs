@@ -37,7 +37,10 @@ use crate::transcript::{Conversation, Following, chat};
 #[command(visible_alias = "rollback")]
 pub(crate) struct RestoreArgs {
     /// The checkpoint
-    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["continue_restore", "last"])]
+    #[arg(
+        value_name = "CHECKPOINT",
+        required_unless_present_any = ["continue_restore", "last", "last_green"]
+    )]
     checkpoint: Option<String>,
     /// Restore only these files and directories
     #[arg(value_name = "PATH")]
@@ -50,6 +53,9 @@ pub(crate) struct RestoreArgs {
         conflicts_with_all = ["checkpoint", "paths", "all", "patch", "chat", "with_transcript"]
     )]
     last: Vec<PathBuf>,
+    /// The newest state in which one of your `checks` passed; no checkpoint is named
+    #[arg(long, conflicts_with_all = ["checkpoint", "paths", "last"])]
+    last_green: bool,
     /// Leave this file or directory as it is (can be repeated)
     #[arg(long, value_name = "PATH")]
     keep: Vec<PathBuf>,
@@ -72,7 +78,7 @@ pub(crate) struct RestoreArgs {
     /// Finish an interrupted restore; what was changed after the interruption stays
     #[arg(
         long = "continue",
-        conflicts_with_all = ["checkpoint", "paths", "last", "keep", "patch", "chat"]
+        conflicts_with_all = ["checkpoint", "paths", "last", "last_green", "keep", "patch", "chat"]
     )]
     continue_restore: bool,
     /// End each record with NUL: the action or `keep`, a tab, the path
@@ -86,6 +92,7 @@ pub(crate) fn cmd_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcom
     }
     let project = env.open_project()?;
     let checkpoint = match &args.last[..] {
+        [] if args.last_green => last_green(&project)?,
         [] => checkpoint(env, &project, args)?,
         paths => last_with(env, &project, paths)?,
     };
@@ -144,6 +151,17 @@ fn checkpoint(env: &CommandEnv, project: &Project, args: &RestoreArgs) -> Result
         Some(meant) => meant,
         None => meant_as_path(env, project, error, text),
     })
+}
+
+/// The newest checkpoint in whose state a check passed.
+fn last_green(project: &Project) -> Result<Checkpoint> {
+    let found = project.timeline()?.into_iter().find(|checkpoint| checkpoint.green);
+    let found = found.ok_or_else(|| {
+        CommandError::new(Kind::NoStore, "no check has passed in a state that is still there")
+            .with_state("Nothing was changed.")
+            .with_hint("`herma config set checks 'cargo test*'` says which commands are checks; `herma run -- cargo test` runs one.")
+    })?;
+    Ok(found)
 }
 
 /// The newest checkpoint that has these paths, which are to be brought back.

@@ -9,6 +9,7 @@ use herma_core::types::address::When;
 use herma_core::{Error, Move, NextMove, Project, RelPath, Spec, UndoLast, Undone};
 use herma_sessions::rewind::Aim;
 use herma_store::path::escape;
+use herma_view::going_back::undo::{move_in_words, units_in_words};
 use herma_view::here;
 use herma_view::listing::{in_a_row, ranges};
 
@@ -21,9 +22,7 @@ use crate::conversations::pending::Pending;
 use crate::render::nearby::moved_here;
 use crate::render::restore_report::{Moved, report_conversation, report_plan, report_restored};
 use crate::render::told::Told;
-use crate::render::undo_report::{
-    back_from_redo, move_in_words, report_planned, report_steps_undone, units_in_words,
-};
+use crate::render::undo_report::{back_from_redo, report_planned, report_steps_undone};
 use crate::terminal::quote;
 use crate::transcript::refused::end_what_is_over;
 use crate::transcript::{Conversation, Following};

@@ -9,13 +9,12 @@ use herma_core::{Error, PastEntry, Project};
 use herma_store::object::EntryMode;
 use herma_store::objects::ObjectError;
 
-use super::ls::kind;
 use super::place::{At, Place};
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::render::project_json;
 use crate::terminal::escape;
 use herma_view::here;
-use herma_view::json::{PathJson, checkpoint_json, object, text};
+use herma_view::past::entries::file_json;
 
 /// A NUL among so many bytes makes a file binary.
 const BINARY_BYTES: usize = 8000;
@@ -149,21 +148,8 @@ fn write_json(
         Ok(())
     });
     streamed.map_err(failed)?;
-    let (content, content_bytes) = text(&content);
-    env.ui.write_json(&object! {
-        schema: "herma.cat/1",
-        project: project_json(project),
-        checkpoint: checkpoint_json(&place.checkpoint),
-        #[serde(flatten)]
-        path: PathJson::new(place.path.as_bytes()),
-        kind: kind(entry.mode),
-        mode: entry.mode.six_digits(),
-        size: entry.size,
-        id: entry.id.to_hex(),
-        content,
-        #[serde(flatten)]
-        content_bytes: content_bytes.map(|content_bytes| object! { content_bytes }),
-    })?;
+    let at = (&place.checkpoint, &place.path);
+    env.ui.write_json(&file_json(project_json(project), at, entry, &content))?;
     Ok(Outcome::Done)
 }
 

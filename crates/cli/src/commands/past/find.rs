@@ -9,14 +9,15 @@ use herma_core::types::clock::Timestamp;
 use herma_core::{FoundPath, NamePattern, NamesAsked};
 use herma_view::json::Serialize;
 
-use super::{by, change_json, interval, stay_json, unread_json, warn_of_unread};
+use super::warn_of_unread;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::filters::TimeAndPlace;
 use crate::render::project_json;
 use crate::terminal::{Label, escape, quote, time};
 use herma_view::here;
 use herma_view::json::{lazy_object, list, object};
-use herma_view::listing::{counted, in_columns};
+use herma_view::listing::{counted, write_columns};
+use herma_view::past::{by, change_json, interval, stay_json, unread_json};
 
 /// Find files and directories of all times by name, deleted ones too
 ///
@@ -71,8 +72,7 @@ pub(crate) fn cmd_find(env: &CommandEnv, args: &FindArgs) -> Result<Outcome> {
         let now = env.now();
         let rows: Vec<[String; 4]> = found.iter().map(|one| row(one, now)).collect();
         let labels = [Label::Name, Label::Number, Label::Faint, Label::Changed];
-        let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
-        lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+        write_columns(out, &env.ui, labels, &rows)
     })?;
     if count > found.len() {
         env.ui.status(format_args!("And {} more.", count - found.len()));
@@ -81,9 +81,8 @@ pub(crate) fn cmd_find(env: &CommandEnv, args: &FindArgs) -> Result<Outcome> {
     if found.len() > 1 && !args.null {
         env.ui.status(format_args!("{} found, {gone} not there now.", found.len()));
     }
-    if let Some(gone) = found.iter().find(|one| !one.is_there) {
-        let typed = quote(&here::path(&gone.stay.path));
-        env.ui.hint(format_args!("`herma restore --last {typed}` brings it back."));
+    if let Some(back) = found.iter().find_map(back) {
+        env.ui.hint(format_args!("`{back}` brings it back."));
     }
     if !found.is_empty() || outcome != Outcome::Done {
         return Ok(outcome);
@@ -121,8 +120,16 @@ fn found_json(one: &FoundPath) -> impl Serialize + use<> {
         versions: one.versions,
         is_there: one.is_there,
         removed: one.stay.gone.as_ref().filter(|_| !one.is_there).map(change_json),
-        back: (!one.is_there).then(|| {
-            format!("herma restore --last {}", quote(&here::path(&one.stay.path)))
-        }),
+        back: back(one),
     }
+}
+
+/// What to type to bring it back. Nothing where no terminal could show what is to be typed.
+fn back(one: &FoundPath) -> Option<String> {
+    let name = here::path(&one.stay.path);
+    let is_exact = name.as_bytes() == &*here::bytes(one.stay.path.as_bytes());
+    // What looks like an option is taken for one.
+    let dot = if name.starts_with('-') { "./" } else { "" };
+    (!one.is_there && is_exact)
+        .then(|| format!("herma restore --last {}", quote(&format!("{dot}{name}"))))
 }

@@ -1,27 +1,21 @@
 //! `herma grep`
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::io::Write;
 use std::ops::ControlFlow;
 
 use clap::Args;
-use herma_core::{
-    FoundContent, FoundLine, FoundPrompt, LineOptions, LinePattern, LinesAsked, Project, Stay,
-    UnreadPast,
-};
-use herma_view::json::Serialize;
+use herma_core::{LineOptions, LinePattern, LinesAsked, Project, UnreadPast};
 
-use super::{by, interval, stay_json, unread_json, warn_of_unread};
+use super::warn_of_unread;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::filters::TimeAndPlace;
 use crate::render::project_json;
-use crate::terminal::{Label, Ui, escape, time};
-use herma_view::here;
-use herma_view::json::{lazy_object, list, object, text};
-use herma_view::listing::{counted, wrapped};
-use herma_view::time::at;
+use crate::terminal::escape;
+use herma_view::json::{lazy_object, list, object};
+use herma_view::listing::counted;
+use herma_view::past::found::{Shown, found_json, prompt_in_words, prompt_json};
+use herma_view::past::unread_json;
 
 /// So many are in an answer for programs that do not say how many they want.
 const JSON_LIMIT: usize = 1000;
@@ -129,72 +123,6 @@ fn show(
     Ok(outcome)
 }
 
-/// What was shown already.
-#[derive(Default)]
-struct Shown {
-    contents: usize,
-    repeated: usize,
-    lines: HashSet<u64>,
-    hasher: RandomState,
-}
-
-impl Shown {
-    fn write(
-        &mut self,
-        out: &mut dyn Write,
-        ui: &Ui,
-        found: &FoundContent,
-        only_place: bool,
-    ) -> io::Result<()> {
-        let Some(stay) = found.stays.first() else { return Ok(()) };
-        let mut is_new =
-            |line: &FoundLine| self.lines.insert(self.hasher.hash_one((&stay.path, &line.text)));
-        let lines: Vec<&FoundLine> = found.lines.iter().filter(|line| is_new(line)).collect();
-        if lines.is_empty() && !found.is_binary && found.more_lines == 0 {
-            self.repeated += 1;
-            return Ok(());
-        }
-        self.contents += 1;
-        writeln!(out, "{}", heading(ui, found, stay))?;
-        if only_place {
-            return Ok(());
-        }
-        if found.is_binary {
-            writeln!(out, "    (binary)")?;
-        }
-        for line in lines {
-            let number = ui.theme.paint(Label::Faint, &format!("{:>5}:", line.number));
-            let cut = if line.is_cut { "…" } else { "" };
-            writeln!(out, "{number} {}{cut}", tabs_kept(&line.text))?;
-        }
-        if found.more_lines > 0 {
-            writeln!(out, "      and {}", counted(found.more_lines, "more line"))?;
-        }
-        Ok(())
-    }
-}
-
-/// Text for a terminal, which obeys no control character of it but tabs.
-fn tabs_kept(text: &[u8]) -> String {
-    let parts: Vec<String> = text.split(|byte| *byte == b'\t').map(escape).collect();
-    parts.join("\t")
-}
-
-/// `src/cart.py  3–17  gone since 18 claude "clean the repo"`
-fn heading(ui: &Ui, found: &FoundContent, stay: &Stay) -> String {
-    let path = ui.theme.paint(Label::Name, &here::path(&stay.path));
-    let when = ui.theme.paint(Label::Number, &interval(stay));
-    let fate = match &stay.gone {
-        Some(change) => format!("  gone since {}", by(change)),
-        None => format!("  from {}", by(&stay.came)),
-    };
-    let others = match found.stays.len() + found.more_stays {
-        1 => String::new(),
-        many => format!("  and {}", counted(many - 1, "more place")),
-    };
-    format!("{path}  {when}{fate}{others}")
-}
-
 fn answer(env: &CommandEnv, project: &Project, asked: &LinesAsked, most: usize) -> Result<Outcome> {
     let mut found = Vec::new();
     let mut is_more = false;
@@ -220,27 +148,6 @@ fn answer(env: &CommandEnv, project: &Project, asked: &LinesAsked, most: usize) 
     Ok(if is_empty && outcome == Outcome::Done { Outcome::NotFound } else { outcome })
 }
 
-fn found_json(found: &FoundContent) -> impl Serialize + use<> {
-    let line = |line: &FoundLine| {
-        let (shown, text_bytes) = text(&line.text);
-        object! {
-            number: line.number,
-            text: shown,
-            #[serde(flatten)]
-            text_bytes: text_bytes.map(|text_bytes| object! { text_bytes }),
-            is_cut: line.is_cut,
-        }
-    };
-    object! {
-        content: found.content.to_hex(),
-        stays: list(found.stays.iter().map(stay_json)),
-        more_stays: found.more_stays,
-        lines: list(found.lines.iter().map(line)),
-        more_lines: found.more_lines,
-        is_binary: found.is_binary,
-    }
-}
-
 /// Searches what people asked and agents ran.
 fn prompts(
     env: &CommandEnv,
@@ -258,29 +165,12 @@ fn prompts(
         is_more: count > all.len(),
     };
     env.ui.answer(json, |out| {
-        for one in &all {
-            let what = if one.is_command { "ran" } else { "was asked" };
-            let agent = escape(one.agent.as_bytes());
-            let title = format!("{:<5} {agent} {what}: ", one.id.to_string());
-            let words = one.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            writeln!(out, "{}", wrapped(&title, &escape(words.as_bytes()), env.ui.width))?;
-        }
-        Ok(())
+        let mut lines = all.iter().map(|one| prompt_in_words(one, env.ui.width));
+        lines.try_for_each(|line| writeln!(out, "{line}"))
     })?;
     if !all.is_empty() {
         return Ok(Outcome::Done);
     }
     env.ui.status("No prompt and no command matches.");
     Ok(Outcome::NotFound)
-}
-
-fn prompt_json(one: &FoundPrompt) -> impl Serialize + use<> {
-    object! {
-        id: one.id,
-        kind: if one.is_command { "command" } else { "prompt" },
-        agent: one.agent.clone(),
-        text: one.text.clone(),
-        seconds: one.time,
-        time: one.time.and_then(|seconds| time::rfc3339(at(seconds))),
-    }
 }

@@ -1,7 +1,7 @@
 //! `herma has`
 
 use std::fmt::Display;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,13 +10,11 @@ use herma_fs::Dir;
 use herma_fs::dir::canonicalize;
 use herma_store::object::{Hasher, Kind};
 
-use super::{by, interval, stay_json, unread_json, warn_of_unread};
+use super::warn_of_unread;
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::render::project_json;
-use crate::terminal::{Label, shown};
-use herma_view::here;
-use herma_view::json::{PathJson, lazy_object, list};
-use herma_view::listing::in_columns;
+use crate::terminal::shown;
+use herma_view::past::found::{whereabouts_json, write_whereabouts};
 
 /// Say whether this project ever had a file with this content
 ///
@@ -33,32 +31,8 @@ pub(crate) fn cmd_has(env: &CommandEnv, args: &HasArgs) -> Result<Outcome> {
     let content = id_of_file(&file)?;
     let found = env.ui.during(|progress| project.whereabouts(&content, progress))?;
     let outcome = warn_of_unread(env, &project, &found.unread)?;
-    let json = lazy_object! {
-        schema: "herma.has/1",
-        project: project_json(&project),
-        #[serde(flatten)]
-        path: PathJson::of(&file),
-        content: content.to_hex(),
-        stays: list(found.stays.iter().map(stay_json)),
-        more_stays: found.more,
-        unread: list(found.unread.iter().map(unread_json)),
-    };
-    env.ui.answer(json, |out| {
-        let rows: Vec<[String; 3]> = found
-            .stays
-            .iter()
-            .map(|stay| {
-                let fate = match &stay.gone {
-                    Some(change) => format!("gone since {}", by(change)),
-                    None => format!("from {}", by(&stay.came)),
-                };
-                [here::path(&stay.path), interval(stay), fate]
-            })
-            .collect();
-        let labels = [Label::Name, Label::Number, Label::Faint];
-        let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
-        lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
-    })?;
+    let json = || whereabouts_json(project_json(&project), &file, (&content, &found));
+    env.ui.answer(json, |out| write_whereabouts(out, &env.ui, &found))?;
     if found.more > 0 {
         env.ui.status(format_args!("And {} more.", found.more));
     }

@@ -4,18 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 
 use clap::Args;
-use herma_core::{Checkpoint, PastEntry, Project, RelPath};
+use herma_core::{Checkpoint, Project, RelPath};
 use herma_store::object::EntryMode;
-use herma_view::json::Serialize;
+use herma_view::past::entries::{entries_json, name, write_entries};
 
 use super::place::{At, Place};
 use crate::command_env::{CommandEnv, CommandError, Outcome, Result};
 use crate::render::project_json;
-use crate::terminal::Label;
-use herma_view::here;
-use herma_view::json::{PathJson, checkpoint_json, lazy_object, list, object};
-use herma_view::listing::in_columns;
-use herma_view::units;
 
 /// List what was in a directory at a checkpoint
 ///
@@ -45,14 +40,8 @@ pub(crate) fn cmd_ls(env: &CommandEnv, args: &LsArgs) -> Result<Outcome> {
     let (own, below) = place.look(&project)?;
     let is_directory = own.mode == EntryMode::Directory;
     let entries = if is_directory { below } else { vec![own] };
-    let json = lazy_object! {
-        schema: "herma.ls/1",
-        project: project_json(&project),
-        checkpoint: checkpoint_json(&place.checkpoint),
-        #[serde(flatten)]
-        path: PathJson::new(place.path.as_bytes()),
-        entries: list(entries.iter().map(entry_json)),
-    };
+    let at = (&place.checkpoint, &place.path);
+    let json = || entries_json(project_json(&project), at, &entries);
     env.ui.answer(json, |out| {
         if args.null {
             for entry in &entries {
@@ -61,11 +50,7 @@ pub(crate) fn cmd_ls(env: &CommandEnv, args: &LsArgs) -> Result<Outcome> {
             }
             return Ok(());
         }
-        let rows: Vec<[String; 3]> =
-            entries.iter().map(|e| row(e, is_directory, args.long)).collect();
-        let labels = [Label::Faint, Label::Faint, Label::Name];
-        let mut lines = in_columns(&env.ui, labels, &rows).into_iter();
-        lines.try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+        write_entries(out, &env.ui, &entries, (is_directory, args.long))
     })?;
     if entries.is_empty() {
         env.ui.status("Nothing is in it.");
@@ -101,45 +86,4 @@ fn place(env: &CommandEnv, project: &Project, args: &LsArgs) -> Result<Place> {
         None => here(),
     };
     Ok(Place { checkpoint: found?, path })
-}
-
-/// The name of an entry; of something that is no directory, the path that was asked for.
-fn name(entry: &PastEntry, is_below: bool) -> Vec<u8> {
-    let mut name = match entry.path.split() {
-        Some((_, name)) if is_below => name.to_vec(),
-        _ => here::bytes(entry.path.as_bytes()).into_owned(),
-    };
-    name.extend((entry.mode == EntryMode::Directory).then_some(b'/'));
-    name
-}
-
-fn row(entry: &PastEntry, is_below: bool, is_long: bool) -> [String; 3] {
-    let name = herma_store::path::escape(&name(entry, is_below));
-    if !is_long {
-        return [String::new(), String::new(), name];
-    }
-    let size = entry.size.map_or_else(|| "-".to_owned(), units::size);
-    [entry.mode.six_digits().to_owned(), size, name]
-}
-
-/// The word JSON uses for what something is.
-pub(super) const fn kind(mode: EntryMode) -> &'static str {
-    match mode {
-        EntryMode::File => "file",
-        EntryMode::Executable => "executable",
-        EntryMode::Symlink => "link",
-        EntryMode::Directory => "directory",
-        EntryMode::Nested => "repository",
-    }
-}
-
-fn entry_json(entry: &PastEntry) -> impl Serialize + use<> {
-    object! {
-        #[serde(flatten)]
-        path: PathJson::new(entry.path.as_bytes()),
-        kind: kind(entry.mode),
-        mode: entry.mode.six_digits(),
-        size: entry.size,
-        id: entry.id.to_hex(),
-    }
 }

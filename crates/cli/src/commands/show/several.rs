@@ -6,11 +6,12 @@ use std::io::Write;
 
 use herma_core::steps::{StepChoice, StepId, TurnChoice};
 use herma_core::{ListedStep, Project};
+use herma_view::detail::compare;
 use herma_view::json::{checkpoint_json, lazy_object, list};
 use herma_view::listing::{counted, ranges_to_type};
 use herma_view::steps::{step_json, write_lines};
 
-use super::{compare, write_change};
+use super::write_change;
 use crate::command_env::{CommandEnv, Outcome, Result};
 use crate::render::project_json;
 use crate::several::Several;
@@ -22,7 +23,11 @@ pub(super) fn show(env: &CommandEnv, project: &Project, several: &Several) -> Re
     let choice = StepChoice { ids: several.ids(), ..StepChoice::default() };
     let mut steps = project.steps(&choice)?;
     steps.sort_by_key(|listed| listed.step.id());
-    let change = if env.ui.json { None } else { Some(compare(env, project, [&before, &after])?) };
+    let change = if env.ui.json {
+        None
+    } else {
+        Some(env.ui.during(|progress| compare(project, [&before, &after], progress))?)
+    };
     let json = lazy_object! {
         schema: "herma.show-several/1",
         project: project_json(project),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use herma_core::engine::NoProgress;
-use herma_core::steps::{StepId, StepKind, StepStart};
+use herma_core::steps::{CallEnd, Ran, StepId, StepKind, StepStart};
 use herma_core::types::checkpoint::Facts;
 use herma_core::{BegunStep, Project, WhichStep};
 use herma_fs::process::foreground::{Ended, Foreground, Variable};
@@ -20,6 +20,7 @@ use crate::commands::save;
 use crate::environment::OuterStep;
 use crate::render::{project_json, step_report};
 use crate::terminal::quote;
+use crate::tool_call::is_check;
 
 /// What a shell answers when there is no such command.
 const NOT_FOUND: u8 = 127;
@@ -59,7 +60,7 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     };
     // Before the first save: from then on there is something to finish.
     let prepared = Foreground::prepare().map_err(|error| no_signals(&error))?;
-    let bracket = match begin(env, args, program) {
+    let bracket = match begin(env, args) {
         Ok(bracket) => Some(bracket),
         Err(error) if args.anyway && error.kind != Kind::Cancelled => {
             env.ui.warning(&error.message);
@@ -74,7 +75,8 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
             });
         }
     };
-    let variables = bracket.as_ref().map(variables).unwrap_or_default();
+    let variables = bracket.as_ref().map(|b| step_variables(&b.project, &b.begun));
+    let variables = variables.unwrap_or_default();
     let running = match prepared.start(program, arguments, &env.directory, &variables) {
         Ok(running) => running,
         Err(error) => {
@@ -87,7 +89,9 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     let ended = running
         .wait()
         .map_err(|error| CommandError::new(Kind::Failed, format!("the command is lost: {error}")));
-    let told = bracket.as_ref().map(|bracket| finish(env, bracket));
+    let exited = matches!(ended, Ok(Ended::Exited(0)));
+    let told =
+        bracket.as_ref().map(|bracket| finish(env, bracket, exited && is_check_of(env, args)));
     let ended = ended?;
     match told.transpose() {
         Ok(listed) => tell(env, bracket.as_ref(), listed.as_ref(), ended)?,
@@ -97,12 +101,9 @@ pub(crate) fn cmd_run(env: &CommandEnv, args: &RunArgs) -> Result<Outcome> {
     Ok(Outcome::Command(ended.exit_code()))
 }
 
-fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
+fn begin(env: &CommandEnv, args: &RunArgs) -> Result<Bracket> {
     let project = env.open_project()?;
-    let agent = args.agent.clone().or_else(|| {
-        let name = Path::new(program).file_name()?;
-        Some(name.to_string_lossy().into_owned())
-    });
+    let agent = agent_of(args.agent.as_ref(), &args.command);
     let start = StepStart {
         facts: Facts { agent, tool: Some("run".to_owned()), ..Facts::default() },
         command: Some(in_one_line(&args.command)),
@@ -132,19 +133,35 @@ fn begin(env: &CommandEnv, args: &RunArgs, program: &OsStr) -> Result<Bracket> {
     Ok(bracket)
 }
 
+/// Whose work a command is: that of its program, if nobody says otherwise.
+pub(crate) fn agent_of(named: Option<&String>, command: &[OsString]) -> Option<String> {
+    let program = || {
+        let name = Path::new(command.first()?).file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    };
+    named.cloned().or_else(program)
+}
+
 /// What the command's own calls of Herma find in their environment.
-fn variables(bracket: &Bracket) -> Vec<Variable> {
-    let number = bracket.begun.step.handle.to_string();
-    let project = bracket.project.id().to_string();
+pub(crate) fn step_variables(project: &Project, begun: &BegunStep) -> Vec<Variable> {
+    let number = begun.step.handle.to_string();
+    let project = project.id().to_string();
     vec![(OuterStep::NUMBER, Some(number.into())), (OuterStep::PROJECT, Some(project.into()))]
 }
 
-/// Saves the project after the command, and looks at what changed.
-fn finish(env: &CommandEnv, bracket: &Bracket) -> Result<herma_core::ListedStep> {
+/// Is it one of the commands that tell whether a state is good?
+fn is_check_of(env: &CommandEnv, args: &RunArgs) -> bool {
+    let words = args.command.iter().map(|word| word.as_encoded_bytes().into());
+    is_check(env, &herma_shell::Command::Arguments(words.collect()))
+}
+
+/// Saves the project after the command, and looks at what changed. A check that passed marks the state.
+fn finish(env: &CommandEnv, bracket: &Bracket, passed: bool) -> Result<herma_core::ListedStep> {
     let handle = StepId::Handle(bracket.begun.step.handle);
     let which = WhichStep::Id(handle);
     let progress = env.ui.progress_after_command();
-    let ended = bracket.project.end_step(&which, &progress);
+    let end = CallEnd::Ran(Ran { passed, ..Ran::default() });
+    let ended = bracket.project.end_call(&which, end, &progress);
     progress.let_go();
     let ended = ended.map_err(|error| {
         let before = listing::in_words(&bracket.begun.saved.checkpoint);
@@ -191,15 +208,19 @@ fn tell(
 /// Says that a program was not started; the exit code is the one a shell would give.
 pub(crate) fn not_started(env: &CommandEnv, program: &OsStr, error: &io::Error) -> Outcome {
     let is_missing = error.kind() == io::ErrorKind::NotFound;
+    env.ui.error(&cannot_start(program, error));
+    Outcome::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
+}
+
+/// Why a program was not started.
+pub(crate) fn cannot_start(program: &OsStr, error: &io::Error) -> CommandError {
     let program = escape(program.as_encoded_bytes());
-    let message = if is_missing {
+    let message = if error.kind() == io::ErrorKind::NotFound {
         format!("there is no command `{program}`")
     } else {
         format!("`{program}` cannot be run: {error}")
     };
-    let error = CommandError::new(Kind::Failed, message).with_state("Nothing was run.");
-    env.ui.error(&error);
-    Outcome::Command(if is_missing { NOT_FOUND } else { NOT_RUNNABLE })
+    CommandError::new(Kind::Failed, message).with_state("Nothing was run.")
 }
 
 /// Ends a step whose command was never run. If that fails it stays open, and says so in the list.

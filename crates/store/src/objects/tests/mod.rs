@@ -238,6 +238,57 @@ fn packs_merged_by_another_process_are_found_again() {
 }
 
 #[test]
+fn noted_packs_are_read_without_a_listing_and_forgotten_once_they_are_merged() {
+    let repo = Repo::with_history();
+    repo.git(&["repack", "-q", "-ad"]);
+    let before = repo.all_as_git_reads_them();
+    let signed = repo.objects().signed_packs().unwrap();
+    let noted: Vec<String> = signed.into_iter().map(|pack| pack.stem).collect();
+    let noting = || {
+        let objects = repo.objects();
+        objects.note_packs(noted.clone());
+        objects
+    };
+    let objects = noting();
+    for (id, object) in &before {
+        assert_eq!(&objects.read(id).unwrap(), object);
+    }
+    assert!(objects.packs.noted().is_some(), "nothing was listed");
+    repo.write("later", b"something new");
+    repo.commit("later");
+    repo.git(&["repack", "-q", "-d"]);
+    let all = repo.all_as_git_reads_them();
+    // In a pack that nobody noted; then in none that was noted, with files of the old ones open, and none of them.
+    let reads_all = |objects: &Objects| {
+        assert!(all.iter().all(|(id, object)| objects.read(id).unwrap() == *object));
+        assert!(objects.packs.noted().is_none());
+    };
+    reads_all(&noting());
+    repo.git(&["repack", "-q", "-adf"]);
+    reads_all(&objects);
+    reads_all(&noting());
+    assert!(matches!(noting().read(&ObjectId::NULL), Err(ObjectError::Missing { .. })));
+}
+
+#[test]
+fn a_damaged_copy_in_a_noted_pack_gives_way_to_a_whole_one() {
+    let repo = Repo::with_history();
+    repo.git(&["repack", "-q", "-a"]);
+    let signed = repo.objects().signed_packs().unwrap();
+    let pack = repo.objects_path().join(format!("pack/{}.pack", signed[0].stem));
+    let mut bytes = std::fs::read(&pack).unwrap();
+    bytes[12..].iter_mut().for_each(|byte| *byte = 0);
+    std::fs::remove_file(&pack).unwrap();
+    std::fs::write(&pack, bytes).unwrap();
+    let objects = repo.objects();
+    objects.note_packs(vec![signed[0].stem.clone()]);
+    let all = repo.git(&["rev-parse", "HEAD"]);
+    let id = ObjectId::from_hex(all.trim_ascii_end()).unwrap();
+    // The loose one.
+    assert_eq!(objects.read(&id).unwrap().kind, Kind::Commit);
+}
+
+#[test]
 fn many_threads_read_at_once_while_packs_are_merged() {
     let repo = Repo::with_history();
     repo.git(&["repack", "-q", "-ad"]);

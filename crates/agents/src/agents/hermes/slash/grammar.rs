@@ -8,6 +8,8 @@ const MAX_COMMAND_BYTES: usize = 16 << 10;
 
 /// What stands before the name of a command where an agent has one of that name.
 pub const PREFIX: &str = "herma-";
+/// The same, where an agent puts the name of a plugin before those of its commands.
+const OF_PLUGIN: &str = "herma:";
 /// How the rest of a command's file begins, which nobody typed.
 pub(crate) const ASIDE: &str = "(Herma answers this from a hook";
 
@@ -92,7 +94,8 @@ pub fn parse(text: &str) -> Request {
 
 /// Where an agent has a command of that name itself, ours has a longer one.
 fn without_prefix(name: &str) -> &str {
-    name.strip_prefix(PREFIX).unwrap_or(name)
+    let mut prefixes = [PREFIX, OF_PLUGIN].into_iter();
+    prefixes.find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
 }
 
 /// The command that a prompt is, if it is one of those that go back: as it was typed, or as the agent filled in a file of
@@ -104,7 +107,7 @@ pub fn typed(prompt: &str) -> Option<&str> {
     let goes_back = ["undo", "redo", "rollback", "timeline"].contains(&without_prefix(name));
     let is_filled_in = rest.trim_start().starts_with(ASIDE);
     // "/undo the button" may be meant for the model.
-    let is_meant = name.starts_with(PREFIX) || parse(line) != Request::Unknown;
+    let is_meant = without_prefix(name) != name || parse(line) != Request::Unknown;
     let is_all = rest.trim().is_empty() && is_meant;
     (goes_back && (is_filled_in || is_all)).then_some(line)
 }

@@ -36,6 +36,8 @@ const WANTED: &[(&[&str], &str, Wanted)] = &[
     (&["bisect"], "good", Looked::checkpoints),
     (&["bisect"], "bad", Looked::checkpoints),
     (&["open"], "checkpoint", Looked::checkpoints),
+    (&["try"], "checkpoint", Looked::checkpoints),
+    (&["promote"], "paths", Looked::paths),
     (&["name"], "checkpoint", Looked::checkpoints),
     (&["unname"], "name", Looked::names),
     (&["pin"], "checkpoint", Looked::checkpoints),

@@ -5,11 +5,11 @@ use herma_core::types::clock::Timestamp;
 use herma_core::{Error, Project};
 use herma_fs::{Dir, IfThere, trust};
 use herma_view::listing::counted;
+use herma_view::store::place;
 use serde::Serialize;
 
 use super::{agents, disk, sessions};
 use crate::command_env::{CommandEnv, CommandError, FINISH_PURGE};
-use crate::commands::checkpoints::place;
 use crate::conversations;
 use crate::render::nearby::{projects_nearby, with_projects_nearby};
 use crate::terminal::{escape, shown, time};

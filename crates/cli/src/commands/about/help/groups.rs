@@ -14,7 +14,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         "Look",
         &[
             "list", "show", "diff", "find", "grep", "ls", "cat", "has", "steps", "history",
-            "blame", "report", "open", "bisect",
+            "blame", "report", "open", "try", "promote", "bisect",
         ],
     ),
     (

@@ -91,6 +91,7 @@ impl KnownCall {
             directory: None,
             in_background: false,
             failed: false,
+            exit_code: None,
             duration: None,
         };
         Self { tool, begun: false, runs: false, over: false }

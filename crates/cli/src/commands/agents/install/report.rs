@@ -7,9 +7,9 @@ use herma_agents::install::{Note, Places, Scope};
 use herma_diff::lines::hunks;
 use herma_diff::{PatchLine, PatchLineKind};
 use herma_settings::file::Backup;
+use herma_view::changes::patch_lines::write_patch_line;
 use herma_view::json;
 use herma_view::json::{PathJson, Serialize, lazy_object, object};
-use herma_view::patch_lines::write_patch_line;
 
 use super::plan::Change;
 use super::state::AgentState;

@@ -3,14 +3,14 @@
 use herma_core::engine::NoProgress;
 use herma_core::steps::StepChoice;
 use herma_core::{Checkpoint, Comparison, Error, State};
-use herma_diff::stat::per_file;
-use herma_diff::{Budget, FileStat, PatchOptions, patch};
+use herma_diff::{FileStat, PatchOptions, patch};
+use herma_view::changes::names::{counts, name, total};
+use herma_view::changes::patch_lines::visible;
+use herma_view::changes::stats;
 use herma_view::listing::counted;
-use herma_view::patch_lines::visible;
 
 use super::{Asked, Reply};
 use crate::command_env::{Outcome, Result};
-use crate::commands::diff::text::{counts, name, total};
 use herma_view::style::Theme;
 
 /// Lines of a patch that are shown.
@@ -82,8 +82,7 @@ fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<()>
     if comparison.changes.is_empty() {
         return Ok(());
     }
-    let (old, new) = (comparison.old_side(), comparison.new_side());
-    let files = per_file(&comparison.changes, &*old, &*new, Budget::UNLIMITED)?;
+    let files = stats(comparison)?;
     let count = |file: &FileStat| format!("{} | {}", name(file), counts(file, Theme::default()));
     let shown = files.iter().take(SHOWN_FILES).map(count);
     message.block(shown.collect(), files.len().saturating_sub(SHOWN_FILES));
@@ -91,6 +90,7 @@ fn show(reply: &mut Reply, comparison: &Comparison, nothing: &str) -> Result<()>
     let mut lines = Vec::new();
     let mut more = 0;
     let options = PatchOptions::default();
+    let (old, new) = (comparison.old_side(), comparison.new_side());
     patch::render(&comparison.changes, &*old, &*new, &options, &mut |line| {
         if lines.len() < SHOWN_LINES {
             lines.push(visible(line.bytes));

@@ -12,6 +12,7 @@ use herma_core::{
     Undone,
 };
 use herma_reversal::Decided;
+use herma_view::going_back::undo::units_in_words;
 use herma_view::json::PathJson;
 use herma_view::outside::{from_here, passed_in_words};
 use herma_view::{here, listing};
@@ -21,7 +22,6 @@ use crate::command_env::{CommandError, Outcome, Result};
 use crate::commands::going_back::restore::with_state_of_files;
 use crate::commands::going_back::undo::{Course, Mode, Travelled, travel};
 use crate::render::restore_report::ways_back;
-use crate::render::undo_report::units_in_words;
 use crate::terminal::escape;
 use crate::transcript::{Conversation, Following};
 

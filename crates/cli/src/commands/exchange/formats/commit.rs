@@ -1,21 +1,21 @@
-//! A checkpoint as a commit on a new branch of the user's own repository: the only thing in Herma that writes there or runs git,
-//! and only because somebody asked for it by name.
+//! A checkpoint as a commit on a new branch of the user's own repository: the only thing in Herma that writes there, and only
+//! because somebody asked for it by name.
 //!
 //! The checkpoint's files are put into a directory in Herma's home and added from there into an index of our own, so that
 //! filters and line endings are what they are for a commit by hand. The user's index, `HEAD` and files stay as they are. No hook
 //! runs. What the checkpoint left out, and `HEAD` has, keeps the version of `HEAD`.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use herma_core::{Checkpoint, Project};
-use herma_fs::process::quiet;
 use herma_store::path::escape;
 
+use super::git::{Git, words};
 use super::unpack::{Scratch, unpack};
-use crate::command_env::{CommandEnv, CommandError, Kind, Result};
+use crate::command_env::{CommandEnv, CommandError, Result};
 
 /// What the commit is to be.
 pub(crate) struct NewCommit<'a> {
@@ -39,68 +39,6 @@ pub(crate) struct Made {
     pub(crate) kept: usize,
 }
 
-/// What keeps git from doing anything but what it is asked for.
-const QUIETLY: [&str; 6] = [
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.untrackedCache=false",
-    "core.sparseCheckout=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-];
-
-/// The user's repository, with an index and files of our own.
-struct Git {
-    repository: PathBuf,
-    variables: Vec<(OsString, OsString)>,
-}
-
-impl Git {
-    /// Runs git; fails with what it said.
-    fn run(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Vec<u8>> {
-        let answer = self.ask(arguments, input)?;
-        if answer.success {
-            return Ok(answer.stdout);
-        }
-        let said = escape(String::from_utf8_lossy(&answer.stderr).trim().as_bytes());
-        let what = arguments.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-        Err(CommandError::new(Kind::Failed, format!("`git {what}` failed: {said}"))
-            .with_state("Your branches, index and files are as they were."))
-    }
-
-    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<quiet::Answer> {
-        let mut all: Vec<&OsStr> = Vec::new();
-        for setting in QUIETLY {
-            all.extend([OsStr::new("-c"), OsStr::new(setting)]);
-        }
-        all.extend(arguments);
-        let variables: Vec<(&OsStr, &OsStr)> =
-            self.variables.iter().map(|(name, value)| (&**name, &**value)).collect();
-        let keeps = |name: &OsStr| !name.as_bytes().starts_with(b"GIT_");
-        let answer =
-            quiet::run(OsStr::new("git"), &all, &self.repository, (&keeps, &variables), input);
-        answer.map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                CommandError::new(Kind::Failed, "git cannot be started")
-                    .with_hint("`--format=patch` and `--format=tar` need no git.")
-            }
-            _ => error.into(),
-        })
-    }
-
-    fn line(&self, arguments: &[&str]) -> Result<Vec<u8>> {
-        let mut line = self.run(&words(arguments), b"")?;
-        while line.last() == Some(&b'\n') {
-            line.pop();
-        }
-        Ok(line)
-    }
-}
-
-fn words<'w>(words: &[&'w str]) -> Vec<&'w OsStr> {
-    words.iter().map(|word| OsStr::new(*word)).collect()
-}
-
 /// Makes the commit.
 pub(crate) fn commit(
     env: &CommandEnv,
@@ -108,15 +46,7 @@ pub(crate) fn commit(
     checkpoint: &Checkpoint,
     wanted: &NewCommit<'_>,
 ) -> Result<Made> {
-    let mut git = Git {
-        repository: project.root().to_owned(),
-        variables: vec![
-            ("GIT_TERMINAL_PROMPT".into(), "0".into()),
-            ("GIT_OPTIONAL_LOCKS".into(), "0".into()),
-            ("GIT_LITERAL_PATHSPECS".into(), "1".into()),
-            ("LC_ALL".into(), "C".into()),
-        ],
-    };
+    let mut git = Git::quietly(project.root());
     let directory = git.line(&["rev-parse", "--absolute-git-dir"]).map_err(|error| {
         error.with_only_hint("`--format=patch` and `--format=tar` need no repository.")
     })?;

@@ -2,5 +2,6 @@
 
 pub(super) mod archive;
 pub(super) mod commit;
+pub(crate) mod git;
 pub(super) mod series;
 mod unpack;

@@ -1,6 +1,5 @@
 //! `herma purge`
 
-mod json;
 mod texts;
 mod words;
 
@@ -9,11 +8,13 @@ use std::path::PathBuf;
 use clap::Args;
 use herma_core::purge::{Copies, PurgePlan, PurgeRequest, Purged};
 use herma_core::{Error, Project};
+use herma_view::going_back::purge::purge_json;
 use herma_view::here;
 use herma_view::listing::counted;
 
 use crate::command_env::{CommandEnv, CommandError, Kind, Outcome, Result};
 use crate::conversations::pending::Pending;
+use crate::render::project_json;
 use crate::transcript::Following;
 
 /// Remove a leaked file from every checkpoint, for good
@@ -57,7 +58,7 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome> {
     let plan = env.ui.during(|progress| project.plan_purge(&request, progress))?;
     if args.dry_run {
         if env.ui.json {
-            json::write(env, &project, &plan, None)?;
+            write_json(env, &project, &plan, None)?;
         } else {
             words::describe(env, &project, &plan)?;
         }
@@ -93,6 +94,16 @@ pub(crate) fn cmd_purge(env: &CommandEnv, args: &PurgeArgs) -> Result<Outcome> {
     report(env, &project, &request, &purged)
 }
 
+fn write_json(
+    env: &CommandEnv,
+    project: &Project,
+    plan: &PurgePlan,
+    purged: Option<&Purged>,
+) -> Result<()> {
+    let texts = texts::present(env, project).into_iter().map(|(word, _)| word).collect();
+    env.ui.write_json(&purge_json(project_json(project), plan, purged, texts))
+}
+
 /// Shows what would be removed and asks.
 fn confirm(env: &CommandEnv, project: &Project, args: &PurgeArgs, plan: &PurgePlan) -> Result<()> {
     if args.yes {
@@ -112,7 +123,7 @@ fn report(
     purged: &Purged,
 ) -> Result<Outcome> {
     if env.ui.json {
-        json::write(env, project, &purged.plan, Some(purged))?;
+        write_json(env, project, &purged.plan, Some(purged))?;
     } else if !purged.plan.is_empty() {
         words::describe(env, project, &purged.plan)?;
     }

@@ -7,12 +7,11 @@ use std::path::Path;
 
 use herma_core::Project;
 use herma_core::purge::{CopyFound, PurgePlan, Purged};
-use herma_view::here;
 use herma_view::listing::counted;
+use herma_view::{here, store};
 
 use super::texts;
 use crate::command_env::{CommandEnv, Result};
-use crate::commands::checkpoints;
 use crate::commands::checkpoints::damage::name_all;
 use crate::terminal::{escape, quote, shown, size};
 
@@ -62,7 +61,7 @@ fn place(project: &Project, copy: &CopyFound) -> String {
     if copy.project == *project.id() {
         return here::path(&copy.path);
     }
-    let owner = checkpoints::place(copy.workdir.as_deref(), &copy.project);
+    let owner = store::place(copy.workdir.as_deref(), &copy.project);
     format!("{} of {owner}", copy.path)
 }
 

@@ -1,9 +1,0 @@
-//! Resume records through other readers and writers of YAML: a reader of version 1.2, and `PyYAML`.
-// Helpers of tests are tests: they run Python, and say what was skipped.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stderr)]
-
-mod yaml {
-    mod pyyaml;
-    mod round_trip;
-    mod values;
-}
