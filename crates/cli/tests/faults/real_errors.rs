@@ -345,7 +345,7 @@ fn real_errors_what_is_done_after_a_restore_was_stopped_stays_when_it_is_taken_u
         let mut lines = said.lines().filter(|line| line.starts_with('`'));
         if is_finished {
             assert_eq!(lines.next(), Some("`herma undo` undoes the restore."), "{said}");
-            project.run(["undo"]);
+            project.run(["undo"]).code(3);
             is_kept();
             assert_eq!(project.read("a.txt"), "two\n", "as before the restore");
         }
