@@ -8,14 +8,16 @@ use herma_fs::Errno;
 use herma_records::Version;
 use herma_records::checkpoint::RestoreOptions;
 use herma_records::journal::Journal;
+use herma_records::undo::UndoRecord;
 use herma_store::in_parallel::in_parallel;
 use herma_store::pack::write::recent::RecentContents;
 use herma_store::threads::in_waiting_pool;
-use herma_worktree::present::Present;
+use herma_worktree::present::{Present, StateIds};
 
 use crate::engine::open::Stored;
 use crate::engine::{Project, Stage};
 use crate::error::Result;
+use crate::restore::Plan;
 use crate::restore::apply::write::Writer;
 use crate::restore::apply::{Applied, Applier};
 use crate::restore::arrival::{Arrived, syncs_each, touched};
@@ -81,19 +83,8 @@ impl Operation<'_> {
         // ORDER: all that was changed is on disk before the journal that could change it again closes.
         on_disk?;
         let after = after?;
-        let (from, to) = (journal.safety, journal.target);
-        let mut record = match task {
-            Task::Reverse(_) => journal.undo.clone().reversed(from, journal.what(), after),
-            _ => journal.undo.clone().moved(journal.by, from, to, after),
-        };
+        let mut record = record_after(&journal, task, plan, after);
         (record.newest, record.order) = newest.unzip();
-        record.whole = journal.options == RestoreOptions::default();
-        if plan.kept.iter().any(|kept| kept.why == KeptWhy::ChangedSince) {
-            // It led to one of its ends, and what was changed comes after it.
-            let end = Some(&target).filter(|_| record.whole || matches!(task, Task::Reverse(_)));
-            record.tree = end.map(|end| end.tree);
-            record.modes = end.and_then(|end| end.modes);
-        }
         let note = || {
             record.write(&herma.tmp, &state_dir)?;
             if matches!(task, Task::Reverse(_)) {
@@ -200,4 +191,23 @@ impl Project {
         );
         mix as u32
     }
+}
+
+/// Where undo and redo stand after this move, which ended in the state `after`.
+fn record_after(journal: &Journal, task: &Task, plan: &Plan, after: StateIds) -> UndoRecord {
+    let (from, to) = (journal.safety, journal.target);
+    let is_reversed = matches!(task, Task::Reverse(_));
+    let mut record = if is_reversed {
+        journal.undo.clone().reversed(from, journal.what(), after)
+    } else {
+        journal.undo.clone().moved(journal.by, from, to, after)
+    };
+    record.whole = journal.options == RestoreOptions::default();
+    if plan.kept.iter().any(|kept| kept.why == KeptWhy::ChangedSince) {
+        // It led to one of its ends, and what was changed comes after it.
+        let end = Some(&plan.target).filter(|_| record.whole || is_reversed);
+        record.tree = end.map(|end| end.tree);
+        record.modes = end.and_then(|end| end.modes);
+    }
+    record
 }
