@@ -63,7 +63,7 @@ fn explained(step: &Step) -> String {
     }
     if let Some(prompt) = &start.prompt {
         let prompt = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-        words.push_str(&format!(", for \"{prompt}\""));
+        words.extend([", for \"", &prompt, "\""]);
     }
     words
 }

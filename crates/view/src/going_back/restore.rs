@@ -18,6 +18,9 @@ use crate::outside::passed_json;
 use crate::style::{Label, SHOWN_NAMES, Style};
 use crate::{here, outside};
 
+/// What no patch can tell: paths with the words for what becomes of them.
+pub type Worded = Vec<(RelPath, &'static str)>;
+
 /// What is restored: all of a checkpoint, or what was named.
 pub fn what(plan: &Plan, target: &str) -> String {
     let named: Vec<String> = plan.requested.iter().map(|one| here::path(&one.path)).collect();
@@ -65,7 +68,7 @@ pub fn compared(
     project: &Project,
     plan: &Plan,
     progress: &dyn Progress,
-) -> Result<(Comparison, Vec<(RelPath, &'static str)>), Error> {
+) -> Result<(Comparison, Worded), Error> {
     let target = State::Checkpoint(Box::new(plan.target.clone()));
     let asked: Vec<RelPath> = plan.requested.iter().map(|one| one.path.clone()).collect();
     // What stays is no move.
