@@ -267,7 +267,9 @@ fn lines_that_a_checkpoint_has_counted_are_listed_without_reading_the_files_agai
     let counted = newest().changes.unwrap();
     assert_eq!((counted.files, counted.insertions, counted.deletions), (1, 2, 1));
     // Nothing else has what was in a.txt before.
-    first.iter().for_each(|file| fs::remove_file(file).unwrap());
+    for file in &first {
+        fs::remove_file(file).unwrap();
+    }
     assert_eq!(newest().changes, Some(counted));
     assert!(newest().undoable);
 }

@@ -18,7 +18,7 @@ fn obstacle(p: &TestProject) -> impl Fn() + Sync {
 }
 
 /// Removes the obstacle, and leaves the files half way: `a` is as after the restore, the others are as before it.
-fn half_way<T>(p: &TestProject, stopped: Result<T, Error>) {
+fn half_way<T>(p: &TestProject, stopped: &Result<T, Error>) {
     assert!(stopped.is_err(), "nothing stopped it");
     std::fs::rename(p.base().join("aside"), &p.root).unwrap();
     p.write("a", LINES);
@@ -46,7 +46,7 @@ fn interrupted_undo() -> TestProject {
         p.write("made", "made\n");
     });
     let stopped = p.project().undo_with(&When(Stage::Verifying, obstacle(&p)), false);
-    half_way(&p, stopped);
+    half_way(&p, &stopped);
     p
 }
 
@@ -59,7 +59,7 @@ fn interrupted_restore(options: &RestoreOptions) -> TestProject {
     p.save("second");
     let (target, project) = (p.find("@-1"), p.project());
     let stopped = project.restore_with(&target, options, &When(Stage::Verifying, obstacle(&p)));
-    half_way(&p, stopped);
+    half_way(&p, &stopped);
     p
 }
 

@@ -297,9 +297,10 @@ fn continue_restore(env: &CommandEnv, args: &RestoreArgs) -> Result<Outcome> {
         return report_nothing_to_continue(env, &project);
     }
     let restored = env.ui.during(|progress| {
-        let restored = match args.all {
-            true => project.continue_restore_over_all(progress),
-            false => project.continue_restore(progress),
+        let restored = if args.all {
+            project.continue_restore_over_all(progress)
+        } else {
+            project.continue_restore(progress)
         };
         restored.map_err(|error| with_state_of_files(&project, error))
     })?;

@@ -271,6 +271,7 @@ fn noted_packs_are_read_without_a_listing_and_forgotten_once_they_are_merged() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods)]
 fn a_damaged_copy_in_a_noted_pack_gives_way_to_a_whole_one() {
     let repo = Repo::with_history();
     repo.git(&["repack", "-q", "-a"]);
