@@ -65,7 +65,7 @@ mod tests {
         let of = |readme, guide| {
             too_long(&[("README.md".into(), readme), ("docs/GUIDE.md".into(), guide)]).len()
         };
-        assert_eq!((of(900, 25_100), of(901, 1_000), of(900, 25_101)), (0, 1, 1));
+        assert_eq!((of(900, 25_750), of(901, 1_000), of(900, 25_751)), (0, 1, 1));
     }
 
     #[test]

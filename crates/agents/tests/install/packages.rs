@@ -4,6 +4,7 @@
     reason = "a test reads the repository, and runs a shell as agents do"
 )]
 
+use herma_testkit::Bounded;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,8 +57,7 @@ fn a_plugin_tells_the_same_events_as_an_installed_hook_and_stands_in_nobodys_way
         line,
         "command -v 'herma' >/dev/null || exit 0; { 'herma' hook claude; } >/dev/null 2>&1 || :"
     );
-    let run =
-        std::process::Command::new("/bin/sh").args(["-c", line]).env("PATH", "/nowhere").output();
-    let run = run.expect("a shell");
+    let mut shell = std::process::Command::new("/bin/sh");
+    let run = shell.args(["-c", line]).env("PATH", "/nowhere").bounded_output().expect("a shell");
     assert!(run.status.success() && run.stdout.is_empty() && run.stderr.is_empty(), "{run:?}");
 }

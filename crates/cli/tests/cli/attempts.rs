@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::{json, test_env};
 use herma_testkit::tree::assert_same;
-use herma_testkit::{TestEnv, WorkDir};
+use herma_testkit::{Bounded, TestEnv, WorkDir};
 
 const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
 
@@ -198,7 +198,7 @@ fn a_killed_try_leaves_copies_that_cleaning_removes() {
     let mut command = project.command();
     command.args(attempt(&["-k", "2"], &script));
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut running = command.spawn().unwrap();
+    let mut running = command.bounded_spawn().unwrap();
     let until = Instant::now() + Duration::from_secs(60);
     while std::fs::read_dir(&started).unwrap().count() < 2 {
         assert!(Instant::now() < until, "they never began");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::{json, test_env};
 use herma_testkit::tree::assert_same;
-use herma_testkit::{TestEnv, Tree, WorkDir, git};
+use herma_testkit::{Bounded, TestEnv, Tree, WorkDir, git};
 
 /// A project with two states, and things that checkpoints leave out.
 fn project(env: &TestEnv) -> WorkDir<'_> {
@@ -255,7 +255,8 @@ fn a_copy_gets_a_repository_that_shares_nothing_if_that_is_asked_for() {
     let run = |directory: &Path, line: &str| {
         let mut command = git::command();
         command.args(["-c", "user.name=Me", "-c", "user.email=me@here"]);
-        let output = command.args(line.split(' ')).current_dir(directory).output().unwrap();
+        let command = command.args(line.split(' ')).current_dir(directory);
+        let output = command.bounded_output().unwrap();
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };

@@ -5,9 +5,9 @@ use herma_core::copies::{CopyPlace, OpenCopy, Promote};
 use herma_core::engine::NoProgress;
 use herma_fs::publish::Durability;
 use herma_reversal::Conflicts;
-use herma_testkit::git;
 use herma_testkit::random::Random;
 use herma_testkit::tree::assert_same;
+use herma_testkit::{Bounded, git};
 use herma_worktree::rules::SecretRules;
 
 use crate::engine::project::TestProject;
@@ -85,6 +85,6 @@ fn by_git(project: &TestProject, base: &str, here: &str, there: &str) -> Option<
         path
     };
     let files = [at("here", here), at("base", base), at("there", there)];
-    let output = git::command().args(["merge-file", "-p"]).args(files).output().unwrap();
+    let output = git::command().args(["merge-file", "-p"]).args(files).bounded_output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }

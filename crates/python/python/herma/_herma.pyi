@@ -120,7 +120,7 @@ class NoSuchStep(NothingThere):
 class NoSteps(NothingThere):
     """None of the steps that were asked for is remembered, or none changed anything."""
 class Ambiguous(Error):
-    """An id prefix fits several checkpoints, or a turn several sessions."""
+    """An id prefix fits several checkpoints, or a turn or the beginning of an id several sessions."""
 class BadSpec(BadRequest):
     """A text that cannot name a checkpoint."""
 class BadName(BadRequest):
