@@ -20,8 +20,8 @@ use crate::terminal::escape;
 /// Show what happened here, newest first: prompts, edits by hand, restores
 ///
 /// A row shows its number, when, who, what was asked, and how much changed. The first is what is not saved yet. `-v`
-/// adds the tool calls of each prompt, sessions, ids, and every undo and redo. What changed nothing is not listed;
-/// `herma steps --all` has that, too.
+/// adds the tool calls of each prompt, sessions, ids, and every undo and redo. `herma steps --all` also lists what changed
+/// nothing. Edits by hand bear the time they were saved.
 #[derive(Args, Debug)]
 #[command(alias = "log")]
 pub(crate) struct ListArgs {
